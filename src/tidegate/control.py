@@ -1,0 +1,84 @@
+"""The loop: observe, decide, act, as a generator of ticks. It knows four protocols, and neither clock nor engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tidegate.core import Clock, Decision, Engine, Guard, Limits, Observation, Policy, QueryEnded, Step, Tick, hold
+
+
+@dataclass(slots=True)
+class Autoscaler:
+    """A policy, the guards that temper it in their order, and limits that always hold."""
+
+    policy: Policy
+    limits: Limits
+    guards: tuple[Guard, ...] = ()
+    name: str = "policy"
+
+    @property
+    def interval(self) -> float:
+        return self.policy.interval
+
+    def observe(self, obs: Observation) -> None:
+        self.policy.observe(obs)
+
+    def decide(self, obs: Observation) -> tuple[Step, ...]:
+        """The policy's wish, then one step for each guard that changed it, and the limits last."""
+        steps = [Step(self.name, self._wish(obs))]
+        for guard in self.guards:
+            tempered = guard.temper(steps[-1].decision, obs)
+            if tempered != steps[-1].decision:
+                steps.append(Step(guard.name, tempered))
+        bounded = self._bounded(steps[-1].decision)
+        if bounded is not None:
+            steps.append(Step("limits", bounded))
+        return tuple(steps)
+
+    def _wish(self, obs: Observation) -> Decision:
+        if obs.processing_rate is None and obs.backlog is None and not obs.per_executor:
+            return hold(obs, "the query has reported nothing yet")
+        return self.policy.decide(obs)
+
+    def _bounded(self, decision: Decision) -> Decision | None:
+        allowed = self.limits.clamp(decision.executors)
+        if allowed == decision.executors:
+            return None
+        bound = "minimum" if allowed == self.limits.minimum else "maximum"
+        return replace(decision, executors=allowed, reason=f"{bound} {allowed}: {decision.reason}")
+
+
+def control(
+    engine: Engine, autoscaler: Autoscaler, clock: Clock, *, period: float = 1.0, act: bool = True
+) -> Iterator[Tick]:
+    """Observe every `period` seconds, decide every `autoscaler.interval`, and act if `act`. Ends with the query.
+
+    An exception of a policy or guard does not end the run: it becomes a hold that names it.
+    """
+    due = -math.inf
+    try:
+        while True:
+            started = clock.now()
+            tick = _turn(engine, autoscaler, decide=started >= due, act=act)
+            if started >= due:
+                due = started + autoscaler.interval
+            yield tick
+            clock.sleep_until(started + period)
+    except QueryEnded:
+        return
+
+
+def _turn(engine: Engine, autoscaler: Autoscaler, *, decide: bool, act: bool) -> Tick:
+    obs = engine.observe()
+    try:
+        autoscaler.observe(obs)
+        steps = autoscaler.decide(obs) if decide else ()
+    except Exception as error:
+        steps = (Step(autoscaler.name, hold(obs, f"the policy failed: {type(error).__name__}: {error}")),)
+    wanted = steps[-1].decision if steps else None
+    if wanted is None or not act or wanted.executors == obs.requested:
+        return Tick(obs, steps)
+    engine.scale(wanted)
+    return Tick(obs, steps, acted=True)

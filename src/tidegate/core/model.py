@@ -1,0 +1,163 @@
+"""The values that pass between the stages of the loop. Times are seconds, rates records per second, sizes bytes.
+
+`None` means unknown, and only that: a reader must decide what to do without the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tidegate.core.errors import InvalidLimits
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorSample:
+    """One executor as it was seen at one moment."""
+
+    id: str
+    host: str | None = None
+    cores: int = 1
+    #: share of the CPU time it may use that its whole process tree used, Python workers included
+    cpu: float | None = None
+    #: share of its task slots' time spent in tasks
+    busy: float | None = None
+    #: records read by its tasks
+    rate: float | None = None
+    uptime: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSample:
+    """One operator: on Spark a stage of the query, whose tasks share the executors' slots with all other stages."""
+
+    name: str
+    upstream: tuple[str, ...] = ()
+    parallelism: int = 1
+    rate_in: float | None = None
+    rate_out: float | None = None
+    #: task-seconds spent per second, summed over its tasks: how many slots it kept busy
+    busy: float | None = None
+    #: CPU-seconds per second of the JVM; Python workers are not in it
+    cpu: float | None = None
+    #: share of time held up by a full output, and how full its input queue is; Spark's stages have neither
+    backpressured: float | None = None
+    queue: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A finished micro-batch: records `[begin, end)` of the source, in the order in which they arrived."""
+
+    id: int
+    #: when its records were chosen, and when its results were committed
+    planned: float
+    finished: float
+    begin: float
+    end: float
+    #: how many records had arrived in all when it was planned
+    arrived: float | None = None
+    #: rows that tasks read; more than `end - begin` where tasks ran twice
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to the run that is neither a number nor a decision."""
+
+    time: float
+    #: CamelCase, e.g. `ScaleTimeout`, `ExecutorLost`
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What an engine could see of one query at one moment."""
+
+    time: float
+    #: registered and usable
+    executors: int
+    #: what the engine was last asked for
+    requested: int
+    arrival_rate: float | None = None
+    processing_rate: float | None = None
+    #: records that arrived and are in no finished batch
+    backlog: float | None = None
+    #: age of the oldest record of the last finished batch when it finished
+    latency: float | None = None
+    #: time between the starts of the last two batches
+    trigger: float | None = None
+    batch_duration: float | None = None
+    #: the largest number of executors that the partitions of the query can keep busy
+    ceiling: int | None = None
+    state_rows: int | None = None
+    state_bytes: int | None = None
+    #: tasks that ran again, since the start
+    rerun_tasks: int = 0
+    per_executor: tuple[ExecutorSample, ...] = ()
+    operators: tuple[OperatorSample, ...] = ()
+    #: finished since the last observation
+    batches: tuple[Batch, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A wished total of executors, and why."""
+
+    executors: int
+    reason: str
+    evidence: Mapping[str, float] = field(default_factory=dict)
+    #: only from policies that think per operator, for engines that isolate operators
+    per_operator: Mapping[str, int] | None = None
+
+
+def hold(obs: Observation, reason: str, **evidence: float) -> Decision:
+    """The decision to stay with what was asked for.
+
+    >>> hold(Observation(time=0, executors=2, requested=3), "no CPU figures")
+    Decision(executors=3, reason='hold: no CPU figures', evidence={}, per_operator=None)
+    """
+    return Decision(obs.requested, f"hold: {reason}", evidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A decision and who made it: the policy first, then each guard that changed it."""
+
+    by: str
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """One turn of the loop. `steps` is empty where no decision was due; the last step is what was decided."""
+
+    observation: Observation
+    steps: tuple[Step, ...] = ()
+    #: whether the engine was told
+    acted: bool = False
+
+    @property
+    def decision(self) -> Decision | None:
+        return self.steps[-1].decision if self.steps else None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The least and the most executors that may ever be asked for.
+
+    >>> Limits(1, 8).clamp(12)
+    8
+    """
+
+    minimum: int
+    maximum: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.minimum <= self.maximum:
+            raise InvalidLimits(f"need 0 < minimum <= maximum executors, got {self.minimum}, {self.maximum}")
+
+    def clamp(self, executors: int) -> int:
+        return min(max(executors, self.minimum), self.maximum)

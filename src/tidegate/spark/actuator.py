@@ -1,0 +1,116 @@
+"""Changes the number of executors through the driver's own API, the same on every kind of cluster.
+
+Order matters (measured on Spark 4.3): `requestTotalExecutors` removes nobody, and `killExecutors` lowers the target it finds. So executors are
+killed first and the total is declared after, always both.
+
+Growing happens at once. Shrinking waits for the end of the running batch, when no task of the query is on any executor, so that no
+work is lost; if no batch ends within `patience`, executors go anyway and Spark runs their tasks again elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark import SparkContext
+
+from tidegate.core import Event
+from tidegate.spark.status import Executor
+
+log = logging.getLogger(__name__)
+
+
+class Actuator:
+    """`requested` is what was last asked for; what is there is another number, and `events` tells when they stay apart."""
+
+    def __init__(
+        self,
+        context: SparkContext,
+        executors: Callable[[], Sequence[Executor]],
+        boundary: threading.Event,
+        *,
+        patience: float = 20.0,
+        timeout: float = 60.0,
+    ) -> None:
+        self._jvm: Any = context._jvm
+        self._scala: Any = context._jsc.sc()  # type: ignore[attr-defined]
+        self._executors, self._boundary = executors, boundary
+        self._patience, self._timeout = patience, timeout
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._closed = False
+        self._since: float | None = None
+        self._events: list[Event] = []
+        self.requested = len(executors())
+        self._thread = threading.Thread(target=self._work, name="tidegate-actuator", daemon=True)
+        self._thread.start()
+
+    def scale(self, executors: int) -> None:
+        """Declare the total; returns at once. Saying it again changes nothing."""
+        with self._lock:
+            if executors != self.requested:
+                self._since = time.monotonic()
+            self.requested = executors
+        self._wake.set()
+
+    def check(self, now: float, running: int) -> list[Event]:
+        """What happened since the last call; a request that is not met in time is told once."""
+        with self._lock:
+            told, self._events = self._events, []
+            if running == self.requested:
+                self._since = None
+            elif self._since is not None and time.monotonic() - self._since > self._timeout:
+                self._since = None
+                message = f"{self.requested} executors asked for, {running} there after {self._timeout:g} s"
+                told.append(Event(now, "ScaleTimeout", message))
+        return told
+
+    def close(self) -> None:
+        self._closed = True
+        self._wake.set()
+        self._boundary.set()
+        self._thread.join(timeout=5)
+
+    def _work(self) -> None:
+        while True:
+            self._wake.wait()
+            self._wake.clear()
+            if self._closed:
+                return
+            try:
+                self._apply()
+            except Exception as error:  # the cluster manager's refusal must not end the loop
+                log.warning("could not scale to %d executors: %s", self.requested, error)
+                with self._lock:
+                    self._events.append(Event(time.time(), "ScaleFailed", f"{self.requested} executors: {error}"))
+
+    def _apply(self) -> None:
+        if len(self._executors()) > self.requested:
+            self._await_boundary()
+            if self._closed:
+                return
+            self._kill(victims(self._executors(), self.requested))
+        self._scala.requestTotalExecutors(self.requested, 0, self._jvm.PythonUtils.toScalaMap({}))
+
+    def _await_boundary(self) -> None:
+        self._boundary.clear()
+        if any(executor.active_tasks for executor in self._executors()):
+            self._boundary.wait(self._patience)
+
+    def _kill(self, executors: Sequence[Executor]) -> None:
+        if executors:
+            self._scala.killExecutors(self._jvm.PythonUtils.toSeq([executor.id for executor in executors]))
+
+
+def victims(executors: Sequence[Executor], total: int) -> list[Executor]:
+    """Who has to go: idle ones first, then the youngest, which are the least warm and hold the least state.
+
+    >>> a, b, c = (Executor(i, "host", 1, tasks, 0.0, added) for i, tasks, added in [("0", 0, 1), ("1", 1, 2), ("2", 0, 3)])
+    >>> [e.id for e in victims([a, b, c], total=1)]
+    ['2', '0']
+    """
+    order = sorted(executors, key=lambda e: (e.active_tasks, -e.added))
+    return order[: max(0, len(executors) - total)]

@@ -1,0 +1,187 @@
+"""A running Spark query as an engine: observations from its reports and the driver's status, scaling through the actuator."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from tidegate.core import (
+    Batch,
+    Decision,
+    Event,
+    ExecutorSample,
+    Observation,
+    OperatorSample,
+    QueryEnded,
+    QueryFailed,
+)
+from tidegate.spark.actuator import Actuator
+from tidegate.spark.listener import ProgressListener
+from tidegate.spark.meter import CpuMeter, SlotMeter
+from tidegate.spark.progress import ProgressLog
+from tidegate.spark.quota import Quotas
+from tidegate.spark.status import Executor, Stage, Status
+
+
+class SparkEngine:
+    """Watches one query from when it is made until `close`; the query itself is never touched.
+
+    `base` is the source position from which records are counted (see `ProgressLog`).
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        query: StreamingQuery,
+        *,
+        quotas: Quotas | None = None,
+        base: float | None = None,
+        timeout: float = 60.0,
+    ) -> None:
+        self._spark, self._query = spark, query
+        self._run_id = str(query.runId)
+        self.status = Status(spark.sparkContext)
+        self.log = ProgressLog(base=base)
+        self._listener = ProgressListener(self._run_id)
+        spark.streams.addListener(self._listener)
+        self._actuator = Actuator(
+            spark.sparkContext, self.status.executors, self._listener.boundary, timeout=timeout
+        )
+        self._cpu = CpuMeter(str(spark.sparkContext.applicationId), quotas)
+        self._slots = SlotMeter()
+        self._last_job = -1
+        self._stages: list[Stage] = []
+        self._reruns = 0
+        self._known: set[str] = {executor.id for executor in self.status.executors()}
+        #: the sums of what the query observed of itself, by name of the observation
+        self.observed: list[dict[str, Any]] = []
+
+    def observe(self) -> Observation:
+        reports = [json.loads(text) for text in self._listener.drain()]
+        batches = [batch for batch in (self.log.add(report) for report in reports) if batch is not None]
+        self.observed += [report["observedMetrics"] for report in reports if report.get("observedMetrics")]
+        self._raise_if_over(batches)
+        now = time.time()
+        self._note_idle(now)
+        executors = self.status.executors()
+        if batches:
+            self._read_stages()
+        events = (*self._lost(now, executors), *self._actuator.check(now, len(executors)))
+        return self._observation(now, executors, batches, events)
+
+    def scale(self, decision: Decision) -> None:
+        self._actuator.scale(decision.executors)
+
+    def close(self) -> None:
+        """Stop watching. The query goes on with the executors it has."""
+        self._actuator.close()
+        self._spark.streams.removeListener(self._listener)
+
+    def _raise_if_over(self, batches: Sequence[Batch]) -> None:
+        """Once the query is over; the batches that came with its last reports are seen first."""
+        if batches or self._query.isActive:
+            return
+        error = self._query.exception()
+        if error is not None:
+            raise QueryFailed(f"the query failed: {str(error).strip().splitlines()[0]}")
+        raise QueryEnded("the query was stopped")
+
+    def _note_idle(self, now: float) -> None:
+        if not self._query.isActive:
+            return
+        status = self._query.status
+        if not status["isDataAvailable"] and not status["isTriggerActive"]:
+            self.log.idle(now)
+
+    def _read_stages(self) -> None:
+        jobs = self.status.finished_jobs(self._run_id, self._last_job)
+        if jobs:
+            self._last_job = jobs[-1]
+            self._stages = self.status.stages(jobs)
+            self._reruns += sum(stage.reruns for stage in self._stages)
+
+    def _lost(self, now: float, executors: Sequence[Executor]) -> list[Event]:
+        """Executors that went although more were asked for: Spark replaces them by itself."""
+        present = {executor.id for executor in executors}
+        gone, self._known = sorted(self._known - present), present
+        if not gone or len(executors) >= self._actuator.requested:
+            return []
+        return [Event(now, "ExecutorLost", f"executor {', '.join(gone)} is gone, {len(executors)} left")]
+
+    def _observation(
+        self, now: float, executors: Sequence[Executor], batches: Sequence[Batch], events: tuple[Event, ...]
+    ) -> Observation:
+        log = self.log
+        return Observation(
+            time=now,
+            executors=len(executors),
+            requested=self._actuator.requested,
+            arrival_rate=log.arrival_rate,
+            processing_rate=log.processing_rate,
+            backlog=log.backlog(now),
+            latency=log.latency,
+            trigger=log.trigger,
+            batch_duration=log.duration,
+            ceiling=self._ceiling(executors),
+            state_rows=log.state_rows,
+            state_bytes=log.state_bytes,
+            rerun_tasks=self._reruns,
+            per_executor=self._samples(now, executors),
+            operators=operators(self._stages, self._cycle),
+            batches=tuple(batches),
+            events=events,
+        )
+
+    @property
+    def _cycle(self) -> float | None:
+        """Seconds from batch to batch, over which a batch's work is spread."""
+        known = [span for span in (self.log.trigger, self.log.duration) if span]
+        return max(known) if known else None
+
+    def _ceiling(self, executors: Sequence[Executor]) -> int | None:
+        if not self._stages or not executors:
+            return None
+        return math.ceil(max(stage.tasks for stage in self._stages) / executors[0].cores)
+
+    def _samples(self, now: float, executors: Sequence[Executor]) -> tuple[ExecutorSample, ...]:
+        cpu, busy, cycle = self._cpu.read(now, executors), self._slots.read(now, executors), self._cycle
+        read: dict[str, int] = {}
+        for stage in self._stages:
+            for id, records in stage.read_by.items():
+                read[id] = read.get(id, 0) + records
+        return tuple(
+            ExecutorSample(
+                id=e.id,
+                host=e.host,
+                cores=e.cores,
+                cpu=cpu.get(e.id),
+                busy=busy.get(e.id),
+                rate=read.get(e.id, 0) / cycle if read and cycle else None,
+                uptime=max(0.0, now - e.added),
+            )
+            for e in executors
+        )
+
+
+def operators(stages: Sequence[Stage], cycle: float | None) -> tuple[OperatorSample, ...]:
+    """The stages of the last batch as operators in a row, each fed by the one before."""
+    if not cycle:
+        return ()
+    return tuple(
+        OperatorSample(
+            name=f"stage {k}",
+            upstream=(f"stage {k - 1}",) if k else (),
+            parallelism=stage.tasks,
+            rate_in=stage.records_in / cycle,
+            rate_out=stage.records_out / cycle,
+            busy=stage.run_time / cycle,
+            cpu=stage.cpu_time / cycle,
+        )
+        for k, stage in enumerate(stages)
+    )

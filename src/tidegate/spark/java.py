@@ -1,0 +1,49 @@
+"""The Java that Spark will start: where it is and whether Spark 4.3 runs on it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from tidegate.core import EnvironmentMissing
+
+SUPPORTED = (17, 21)
+HOW = "on Debian `apt-get install openjdk-17-jre-headless`, elsewhere any JDK 17 or 21 with JAVA_HOME pointing at it"
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    path: Path
+    version: int
+
+
+def find_java() -> Java:
+    """JAVA_HOME's, else the one on the PATH, as Spark looks for it."""
+    home = os.environ.get("JAVA_HOME")
+    named = str(Path(home) / "bin" / "java") if home else "java"
+    path = shutil.which(named)
+    if path is None:
+        place = f"JAVA_HOME={home} has no bin/java" if home else "no java on the PATH and no JAVA_HOME"
+        raise EnvironmentMissing(f"Spark needs Java {_either()}, but there is {place}: {HOW}")
+    told = subprocess.run([path, "-version"], capture_output=True, text=True, check=False).stderr
+    version = parse_version(told)
+    if version is None or version not in SUPPORTED:
+        raise EnvironmentMissing(f"Spark needs Java {_either()}, but {path} is {version or 'of unknown version'}: {HOW}")
+    return Java(Path(path), version)
+
+
+def parse_version(told: str) -> int | None:
+    """
+    >>> parse_version('openjdk version "17.0.15" 2025-04-15'), parse_version('java version "1.8.0_392"')
+    (17, 8)
+    """
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    return int(found.group(1)) if found else None
+
+
+def _either() -> str:
+    return " or ".join(map(str, SUPPORTED))

@@ -1,0 +1,43 @@
+"""Progress reports of one query, collected without ever holding it up."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+from pyspark.sql.streaming import StreamingQueryListener
+
+
+class ProgressListener(StreamingQueryListener):
+    """Its methods run while the query waits, so they only append and set a flag; parsing is for the reader's thread."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._reports: deque[str] = deque(maxlen=10_000)
+        #: set at the end of each batch: the moment at which no task of the query runs
+        self.boundary = threading.Event()
+        self.ended = threading.Event()
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802, the name is Spark's
+        """Nothing to keep."""
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        if str(event.progress.runId) == self._run_id:
+            self._reports.append(event.progress.json)
+            self.boundary.set()
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        """An idle query tells nothing new."""
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        if str(event.runId) == self._run_id:
+            self.ended.set()
+            self.boundary.set()
+
+    def drain(self) -> list[str]:
+        """The reports since the last call."""
+        reports = []
+        while self._reports:
+            reports.append(self._reports.popleft())
+        return reports

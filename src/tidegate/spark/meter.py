@@ -1,0 +1,72 @@
+"""How busy each executor was: CPU of its processes where they run on this machine, and the time of its slots anywhere."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from tidegate.spark.processes import find_executors, tree_cpu_seconds
+from tidegate.spark.quota import Quotas
+from tidegate.spark.status import Executor
+
+
+class CpuMeter:
+    """CPU share of each local executor since the last reading, of the cores that it may use.
+
+    The processes are searched for again only when an executor is not known yet.
+    """
+
+    def __init__(self, application: str, quotas: Quotas | None) -> None:
+        self._application, self._quotas = application, quotas
+        self._processes: dict[str, int] = {}
+        self._last: dict[str, tuple[float, float]] = {}
+
+    def read(self, now: float, executors: Sequence[Executor]) -> dict[str, float]:
+        if any(executor.id not in self._processes for executor in executors):
+            self._processes = find_executors(self._application)
+        shares = {}
+        for executor in executors:
+            process = self._processes.get(executor.id)
+            if process is None:
+                continue
+            used = tree_cpu_seconds(process)
+            before = self._last.get(executor.id)
+            self._last[executor.id] = (now, used)
+            if before is not None and now > before[0]:
+                share = (used - before[1]) / (now - before[0]) / self._allowed(executor)
+                shares[executor.id] = min(max(share, 0.0), 1.0)
+        self._last = {e.id: self._last[e.id] for e in executors if e.id in self._last}
+        return shares
+
+    def _allowed(self, executor: Executor) -> float:
+        return self._quotas.allowance(executor.id, executor.cores) if self._quotas else float(executor.cores)
+
+
+class SlotMeter:
+    """Share of its slots' time that each executor spent in tasks over the last `window` seconds.
+
+    Spark adds a task's time when it ends, so a window shorter than a few batches would jump.
+    """
+
+    def __init__(self, window: float = 15.0) -> None:
+        self._window = window
+        self._history: dict[str, deque[tuple[float, float]]] = {}
+
+    def read(self, now: float, executors: Sequence[Executor]) -> dict[str, float]:
+        self._history = {e.id: self._history.get(e.id, deque()) for e in executors}
+        shares = {}
+        for executor in executors:
+            points = self._history[executor.id]
+            points.append((now, executor.task_time))
+            while _stale(points, now - self._window):
+                points.popleft()
+            first_time, first = points[0]
+            if now > first_time:
+                share = (executor.task_time - first) / (now - first_time) / executor.cores
+                shares[executor.id] = min(max(share, 0.0), 1.0)
+        return shares
+
+
+def _stale(points: deque[tuple[float, float]], before: float) -> bool:
+    """Whether the second point is old enough to be the window's start."""
+    return len(points) > 1 and points[1][0] <= before
