@@ -6,18 +6,19 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.control import Autoscaler, control
 from tidegate.core import InvalidInput, Limits, Tick, UnknownName
 from tidegate.jobs import Job, job
 from tidegate.presets import autoscaler
 from tidegate.score import score
+from tidegate.spark.calls import finish
 from tidegate.spark.clock import WallClock
 from tidegate.spark.engine import SparkEngine
 from tidegate.spark.quota import Quotas, quotas
@@ -91,8 +92,10 @@ class Experiment:
 
     @property
     def width(self) -> int:
-        """Partitions of source and shuffle: by default a task for every core there can be."""
-        return self.partitions or self.maximum * self.cores
+        """Partitions of source and shuffle: by default three tasks for every core there can be, so that any number
+        shares them well.
+        """
+        return self.partitions or 3 * self.maximum * self.cores
 
     def load(self) -> Shape:
         return named(self.workload, self.duration, self.peak)
@@ -160,20 +163,30 @@ class _Live:
         with session(cluster, folder) as spark:
             register(spark)
             self._say("warming up")
-            _table(spark, e, 0, 50_000 * e.width).write.format("noop").mode("overwrite").save()
+            self._warm_up(spark, folder)
             with quotas(str(spark.sparkContext.applicationId), e.quota) as kept:
                 engine = self._stream(spark, kept, folder)
             if e.verify:
                 self._verify(spark, engine)
+
+    def _warm_up(self, spark: SparkSession, folder: Path) -> None:
+        """The same query on a few records that are all there at once: compiled code and Python workers, but no
+        history.
+        """
+        brief = replace(self._experiment, workload="constant", duration=1.0, peak=20_000.0 * self._experiment.width)
+        with _query(spark, brief, time.time() - 1, folder / "warm-up") as query:
+            query.processAllAvailable()
 
     def _stream(self, spark: SparkSession, kept: Quotas | None, folder: Path) -> SparkEngine:
         e = self._experiment
         self._start = time.time()
         self._run = self._store.begin(e.spec(self._start))
         self._say(f"run {self._run}: {e.job} under {e.workload}, {e.policy}, {e.duration:g} s")
-        with _query(spark, e, self._start, folder) as query:
-            with closing(SparkEngine(spark, query, quotas=kept, base=0)) as engine:
-                self._loop(engine)
+        with (
+            _query(spark, e, self._start, folder) as query,
+            closing(SparkEngine(spark, query, quotas=kept, base=0)) as engine,
+        ):
+            self._loop(engine)
         return engine
 
     def _loop(self, engine: SparkEngine) -> None:
@@ -217,22 +230,18 @@ class _Live:
 
 def _records(spark: SparkSession, e: Experiment, begin: int, end: int) -> DataFrame:
     options = {**e.source_options(0.0), "begin": str(begin), "end": str(end)}
-    # more tasks than executors: a batch query has no trigger to wait for, and small tasks share the cores evenly
-    return spark.read.format("tidegate").options(**{**options, "partitions": str(4 * e.width)}).load()
-
-
-def _table(spark: SparkSession, e: Experiment, begin: int, end: int) -> DataFrame:
-    return job(e.job).build(_records(spark, e, begin, end))
+    return spark.read.format("tidegate").options(**{**options, "partitions": str(e.width)}).load()
 
 
 @contextmanager
 def _query(spark: SparkSession, e: Experiment, start: float, folder: Path) -> Iterator[StreamingQuery]:
     kind: Job = job(e.job)
     records = spark.readStream.format("tidegate").options(**e.source_options(start)).load()
-    writer = watched(kind.build(records)).writeStream.format("noop").outputMode(kind.mode).queryName(e.job)
-    checkpoint = writer.option("checkpointLocation", str(folder / "checkpoint"))
-    query = checkpoint.trigger(processingTime=f"{int(e.trigger * 1000)} milliseconds").start()
+    result = kind.build(records)
+    writer = (watched(result) if e.verify else result).writeStream.format("noop").outputMode(kind.mode)
+    named_writer = writer.queryName(e.job).option("checkpointLocation", str(folder / "checkpoint"))
+    query = named_writer.trigger(processingTime=f"{int(e.trigger * 1000)} milliseconds").start()
     try:
         yield query
     finally:
-        query.stop()
+        finish("stopping the query", query.stop)

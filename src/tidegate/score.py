@@ -1,8 +1,8 @@
 """How good a run was, from its ticks: latency over records, SLO violations, worker-seconds, rescales, backlog.
 
-Latency is exact without touching a record. Batch *b* held records `[begin, end)` and finished at `T`; a record's latency is
-at most `x` if it arrived at `T - x` or later; and `arrived(t)` records had arrived by `t`. So the share of records
-within any latency is a sum over batches, and a percentile is where that share crosses its level.
+Latency is exact without touching a record. Batch *b* held records `[begin, end)` and finished at `T`; a record's
+latency is at most `x` if it arrived at `T - x` or later; and `arrived(t)` records had arrived by `t`. So the share of
+records within any latency is a sum over batches, and a percentile is where that share crosses its level.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Latencies:
         return _crossing(lambda x: self.arrived(batch.finished - x) <= record, high=self._longest())
 
     def _longest(self) -> float:
-        return max(b.finished for b in self.batches) - min(0.0, min(b.planned for b in self.batches))
+        return max(b.finished for b in self.batches) - min(0.0, *(b.planned for b in self.batches))
 
 
 def _crossing(true_from: Callable[[float], bool], high: float) -> float:
@@ -148,7 +148,9 @@ def arrivals(batches: Iterable[Batch]) -> Arrived:
 
 
 def score(ticks: Sequence[Tick], *, slo: float, start: float = 0.0, arrived: Arrived | None = None) -> Score:
-    """Score a run from its ticks. `start` is the ticks' time of the workload's beginning; `arrived(t)` counts from there."""
+    """Score a run from its ticks. `start` is the ticks' time of the workload's beginning; `arrived(t)` counts from
+    there.
+    """
     batches = [_since(b, start) for tick in ticks for b in tick.observation.batches if b.end > b.begin]
     latencies = Latencies(batches, arrived or arrivals(batches)) if batches else None
     last = ticks[-1].observation if ticks else None
@@ -159,7 +161,7 @@ def score(ticks: Sequence[Tick], *, slo: float, start: float = 0.0, arrived: Arr
         slo=Slo(slo, latencies.share_above(slo) if latencies else None),
         workers=_workers(ticks),
         rescales=_rescales(ticks),
-        backlog=_backlog(ticks),
+        backlog=_backlog(ticks) if arrived is None else _true_backlog(ticks, batches, start, arrived),
         rerun_tasks=last.rerun_tasks if last else 0,
     )
 
@@ -191,6 +193,17 @@ def _rescales(ticks: Sequence[Tick]) -> Rescales:
     changes = [t.decision.executors - t.observation.requested for t in ticks if t.acted and t.decision]
     up, down = sum(c > 0 for c in changes), sum(c < 0 for c in changes)
     return Rescales(up + down, up, down)
+
+
+def _true_backlog(ticks: Sequence[Tick], batches: Sequence[Batch], start: float, arrived: Arrived) -> Backlog | None:
+    """At the times of the ticks, from what really had arrived and what had finished."""
+    ends = [(batch.finished, batch.end) for batch in batches]
+    waiting = []
+    for tick in ticks:
+        time = tick.observation.time - start
+        k = bisect_right(ends, time, key=lambda end: end[0])
+        waiting.append(max(0.0, arrived(time) - (ends[k - 1][1] if k else 0.0)))
+    return Backlog(max(waiting), waiting[-1]) if waiting else None
 
 
 def _backlog(ticks: Sequence[Tick]) -> Backlog | None:

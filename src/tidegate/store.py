@@ -13,6 +13,9 @@ from typing import Any
 
 from tidegate.core import Batch, Decision, Event, ExecutorSample, InvalidInput, Observation, OperatorSample, Step, Tick
 
+#: of the command line and of attached queries, below the folder they run in
+DEFAULT_PATH = Path(".tidegate") / "tidegate.db"
+
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS runs (
     id TEXT PRIMARY KEY, created REAL NOT NULL, status TEXT NOT NULL, spec TEXT NOT NULL, result TEXT
@@ -55,14 +58,14 @@ class Store:
     @classmethod
     @contextmanager
     def open(cls, path: str | Path) -> Iterator[Store]:
-        if str(path) != ":memory:":
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
         try:
+            if str(path) != ":memory:":
+                Path(path).parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.executescript(SCHEMA)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, OSError) as error:
             raise InvalidInput(f"cannot use {path} as a store of runs: {error}") from None
         try:
             yield cls(connection)

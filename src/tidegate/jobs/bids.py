@@ -1,8 +1,9 @@
 """NEXMark bids: record *i* is the *i*-th bid of the benchmark's stream of persons, auctions and bids in 1 : 3 : 46.
 
-Ids, hot auctions and bidders, and prices follow the benchmark (jobs: nexmark/nexmark and Apache Beam's version of it agree on them). Two differences: numbers are
-drawn by position, so that any record can be made alone; and a bidder's id is offset by 1000 once, not twice (nexmark/nexmark
-issue 30). Event time advances by 1/`rate` seconds a bid from a fixed date. Channel, url and extra are left out.
+Ids, hot auctions and bidders, and prices follow the benchmark (jobs: nexmark/nexmark and Apache Beam's version of it
+agree on them). Two differences: numbers are drawn by position, so that any record can be made alone; and a bidder's
+id is offset by 1000 once, not twice (nexmark/nexmark issue 30). Event time advances by 1/`rate` seconds a bid from a
+fixed date. Channel, url and extra are left out.
 """
 
 from __future__ import annotations
@@ -56,7 +57,8 @@ class Bids:
         return pa.RecordBatch.from_pydict(columns)
 
     def _time(self, records: Ints) -> Ints:
-        return BASE_TIME + np.floor(records * (1e6 / self.rate)).astype(np.int64)
+        since: Ints = np.floor(records * (1e6 / self.rate)).astype(np.int64)
+        return BASE_TIME + since
 
 
 def _auction(draws: Draws, group: Ints) -> Ints:

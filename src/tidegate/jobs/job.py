@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`build` makes the result from the records, streamed or not. `closed_by` names the result's column, a time, that the
-    watermark must have passed before a row is final; None where every row is final at once.
+    """`build` makes the result from the records, streamed or not. `closed_by` names the result's column, a time, that
+    the watermark must have passed before a row is final; None where every row is final at once.
     """
 
     name: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812, the ecosystem's name for it
+from pyspark.sql import functions as F
 
 from tidegate.jobs.job import Job
 

@@ -1,4 +1,6 @@
-"""Guards temper a policy's wish, one after the other, and say why. Those with a memory key it by the observation's time."""
+"""Guards temper a policy's wish, one after the other, and say why. Those with a memory key it by the observation's
+time.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,8 @@ from tidegate.core import Decision, InvalidInput, Observation
 
 @dataclass(slots=True)
 class Stabilisation:
-    """Act on the most cautious recommendation of a window: the largest of the last `down` seconds before going down, the smallest of the
-    last `up` seconds before going up (Kubernetes: 300 and 0).
+    """Act on the most cautious recommendation of a window: the largest of the last `down` seconds before going down,
+    the smallest of the last `up` seconds before going up (Kubernetes: 300 and 0).
 
     >>> guard = Stabilisation(down=60)
     >>> obs = Observation(time=0, executors=4, requested=4)
@@ -75,13 +77,17 @@ class StepLimit:
         stepped = min(max(wish.executors, lowest), highest)
         if stepped == wish.executors:
             return wish
-        reason = f"{stepped} for now: {wish.executors} wished ({wish.reason}), in steps of {lowest} to {highest} at most"
+        reason = (
+            f"{stepped} for now: {wish.executors} wished ({wish.reason}), in steps of {lowest} to {highest} at most"
+        )
         return replace(wish, executors=stepped, reason=reason)
 
 
 @dataclass(slots=True)
 class Cooldown:
-    """Leave time for a rescale to show its effect: hold for `up` seconds before more, for `down` seconds before fewer."""
+    """Leave time for a rescale to show its effect: hold for `up` seconds before more, for `down` seconds before
+    fewer.
+    """
 
     up: float = 0.0
     down: float = 0.0
@@ -97,5 +103,5 @@ class Cooldown:
         if wish.executors == obs.requested or self._changed is None or obs.time - self._changed >= wait:
             return wish
         age = obs.time - self._changed
-        told = f"hold: {wish.executors} wished ({wish.reason}), but the last rescale is {age:.0f} s old, {wait:g} s are kept"
-        return replace(wish, executors=obs.requested, reason=told)
+        told = f"{wish.executors} wished ({wish.reason}), but the last rescale is {age:.0f} s old, {wait:g} s are kept"
+        return replace(wish, executors=obs.requested, reason=f"hold: {told}")

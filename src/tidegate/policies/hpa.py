@@ -2,10 +2,10 @@
 
     desired = ceil(current * cpu / target)
 
-(Evaluating autoscalers, DEBS'24, 3.1; target 0.7.) Kubernetes leaves the count alone while the ratio is within a tolerance of
-1; the papers' implementation has none (`tolerance=0`). Like Kubernetes, an executor whose CPU is not known, or that still
-starts up, counts as idle when the rest ask for more and as saturated when they ask for fewer; if that turns the answer
-around, nothing changes. The stabilisation windows are guards (`guards.py`).
+(Evaluating autoscalers, DEBS'24, 3.1; target 0.7.) Kubernetes leaves the count alone while the ratio is within a
+tolerance of 1; the papers' implementation has none (`tolerance=0`). Like Kubernetes, an executor whose CPU is not
+known, or that still starts up, counts as idle when the rest ask for more and as saturated when they ask for fewer; if
+that turns the answer around, nothing changes. The stabilisation windows are guards (`guards.py`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class HpaCpu:
         ratio = cpu / self.target
         evidence = {"cpu": cpu, "target": self.target, "ready": float(len(known))}
         if abs(ratio - 1) <= self.tolerance:
-            return hold(obs, f"CPU {cpu:.0%} is within {self.tolerance:.0%} of the target {self.target:.0%}", **evidence)
+            return hold(
+                obs, f"CPU {cpu:.0%} is within {self.tolerance:.0%} of the target {self.target:.0%}", **evidence
+            )
         missing = max(0, obs.requested - len(known))
         if missing:
             ratio = self._with_missing(known, missing, up=ratio > 1)
@@ -63,7 +65,7 @@ class HpaCpu:
                 return hold(obs, f"CPU {cpu:.0%}, but {missing} executors are still starting", **evidence)
         current = len(known) + missing
         wish = max(1, math.ceil(round(current * ratio, 9)))
-        return Decision(wish, f"CPU {cpu:.0%} of target {self.target:.0%}: {current} -> {wish}", evidence)
+        return Decision(wish, f"CPU {cpu:.0%}, target {self.target:.0%}: {obs.requested} -> {wish}", evidence)
 
     def _with_missing(self, known: list[float], missing: int, *, up: bool) -> float:
         assumed = 0.0 if up else max(1.0, self.target)

@@ -1,10 +1,11 @@
 """Changes the number of executors through the driver's own API, the same on every kind of cluster.
 
-Order matters (measured on Spark 4.3): `requestTotalExecutors` removes nobody, and `killExecutors` lowers the target it finds. So executors are
-killed first and the total is declared after, always both.
+Order matters (measured on Spark 4.3): `requestTotalExecutors` removes nobody, and `killExecutors` lowers the target
+it finds. So executors are killed first and the total is declared after, always both.
 
-Growing happens at once. Shrinking waits for the end of the running batch, when no task of the query is on any executor, so that no
-work is lost; if no batch ends within `patience`, executors go anyway and Spark runs their tasks again elsewhere.
+Growing happens at once. Shrinking waits for the end of the running batch, when no task of the query is on any
+executor, so that no work is lost; if no batch ends within `patience`, executors go anyway and Spark runs their tasks
+again elsewhere.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ log = logging.getLogger(__name__)
 
 
 class Actuator:
-    """`requested` is what was last asked for; what is there is another number, and `events` tells when they stay apart."""
+    """`requested` is what was last asked for; what is there is another number, and `events` tells when they stay
+    apart.
+    """
 
     def __init__(
         self,
@@ -36,7 +39,7 @@ class Actuator:
         timeout: float = 60.0,
     ) -> None:
         self._jvm: Any = context._jvm
-        self._scala: Any = context._jsc.sc()  # type: ignore[attr-defined]
+        self._scala: Any = context._jsc.sc()
         self._executors, self._boundary = executors, boundary
         self._patience, self._timeout = patience, timeout
         self._lock = threading.Lock()
@@ -108,7 +111,8 @@ class Actuator:
 def victims(executors: Sequence[Executor], total: int) -> list[Executor]:
     """Who has to go: idle ones first, then the youngest, which are the least warm and hold the least state.
 
-    >>> a, b, c = (Executor(i, "host", 1, tasks, 0.0, added) for i, tasks, added in [("0", 0, 1), ("1", 1, 2), ("2", 0, 3)])
+    >>> known = [("0", 0, 1), ("1", 1, 2), ("2", 0, 3)]  # id, running tasks, when it came
+    >>> a, b, c = (Executor(id, "host", 1, tasks, 0.0, added) for id, tasks, added in known)
     >>> [e.id for e in victims([a, b, c], total=1)]
     ['2', '0']
     """

@@ -1,8 +1,9 @@
 """A Spark cluster inside the driver's own JVM: real executor processes, nothing to install.
 
-It is what Spark's `local-cluster` master makes, with two differences that matter here. `local-cluster[8,…]` starts all eight executors
-at once and only then can be told that one is enough (30 s of a two-core machine); here the first worker comes with the session, and the others
-when the total has been declared. And its files lie where we say, not in Spark's installation.
+It is what Spark's `local-cluster` master makes, with two differences that matter here. `local-cluster[8,…]` starts
+all eight executors at once and only then can be told that one is enough (30 s of a two-core machine); here the first
+worker comes with the session, and the others when the total has been declared. And its files lie where we say, not in
+Spark's installation.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ class EmbeddedCluster:
 
     def __init__(self, *, cores: int, memory: int, folder: Path, conf: Mapping[str, str]) -> None:
         """`memory` is a worker's, in MiB."""
-        self._jvm: Any = SparkContext._jvm
+        jvm: Any = SparkContext._jvm
+        self._jvm = jvm
         self._cores, self._memory, self._folder = cores, memory, folder
-        self._conf = self._jvm.org.apache.spark.SparkConf(False)
+        self._conf = jvm.org.apache.spark.SparkConf(False)
         for key, value in conf.items():
             self._conf.set(key, value)
         started = self._singleton("master.Master").startRpcEnvAndEndpoint(HOST, 0, 0, self._conf)
@@ -51,4 +53,4 @@ class EmbeddedCluster:
     def _singleton(self, name: str) -> Any:
         package, _, cls = name.partition(".")
         holder = getattr(getattr(self._jvm.org.apache.spark.deploy, package), f"{cls}$")
-        return getattr(holder, "MODULE$")  # noqa: B009, no valid name in Python
+        return getattr(holder, "MODULE$")

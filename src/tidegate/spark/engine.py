@@ -1,4 +1,6 @@
-"""A running Spark query as an engine: observations from its reports and the driver's status, scaling through the actuator."""
+"""A running Spark query as an engine: observations from its reports and the driver's status, scaling through the
+actuator.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.core import (
     Batch,
@@ -22,6 +24,7 @@ from tidegate.core import (
     QueryFailed,
 )
 from tidegate.spark.actuator import Actuator
+from tidegate.spark.calls import finish
 from tidegate.spark.listener import ProgressListener
 from tidegate.spark.meter import CpuMeter, SlotMeter
 from tidegate.spark.progress import ProgressLog
@@ -50,9 +53,7 @@ class SparkEngine:
         self.log = ProgressLog(base=base)
         self._listener = ProgressListener(self._run_id)
         spark.streams.addListener(self._listener)
-        self._actuator = Actuator(
-            spark.sparkContext, self.status.executors, self._listener.boundary, timeout=timeout
-        )
+        self._actuator = Actuator(spark.sparkContext, self.status.executors, self._listener.boundary, timeout=timeout)
         self._cpu = CpuMeter(str(spark.sparkContext.applicationId), quotas)
         self._slots = SlotMeter()
         self._last_job = -1
@@ -81,7 +82,7 @@ class SparkEngine:
     def close(self) -> None:
         """Stop watching. The query goes on with the executors it has."""
         self._actuator.close()
-        self._spark.streams.removeListener(self._listener)
+        finish("removing the listener", lambda: self._spark.streams.removeListener(self._listener), patience=10)
 
     def _raise_if_over(self, batches: Sequence[Batch]) -> None:
         """Once the query is over; the batches that came with its last reports are seen first."""

@@ -32,7 +32,9 @@ def find_java() -> Java:
     told = subprocess.run([path, "-version"], capture_output=True, text=True, check=False).stderr
     version = parse_version(told)
     if version is None or version not in SUPPORTED:
-        raise EnvironmentMissing(f"Spark needs Java {_either()}, but {path} is {version or 'of unknown version'}: {HOW}")
+        raise EnvironmentMissing(
+            f"Spark needs Java {_either()}, but {path} is {version or 'of unknown version'}: {HOW}"
+        )
     return Java(Path(path), version)
 
 

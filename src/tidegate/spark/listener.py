@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from typing import Any
 
-from pyspark.sql.streaming import StreamingQueryListener
+from pyspark.sql.streaming.listener import StreamingQueryListener
 
 
 class ProgressListener(StreamingQueryListener):
@@ -19,18 +19,18 @@ class ProgressListener(StreamingQueryListener):
         self.boundary = threading.Event()
         self.ended = threading.Event()
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802, the name is Spark's
+    def onQueryStarted(self, event: Any) -> None:
         """Nothing to keep."""
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+    def onQueryProgress(self, event: Any) -> None:
         if str(event.progress.runId) == self._run_id:
             self._reports.append(event.progress.json)
             self.boundary.set()
 
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+    def onQueryIdle(self, event: Any) -> None:
         """An idle query tells nothing new."""
 
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+    def onQueryTerminated(self, event: Any) -> None:
         if str(event.runId) == self._run_id:
             self.ended.set()
             self.boundary.set()

@@ -1,4 +1,6 @@
-"""How busy each executor was: CPU of its processes where they run on this machine, and the time of its slots anywhere."""
+"""How busy each executor was: CPU of its processes where they run on this machine, and the time of its slots
+anywhere.
+"""
 
 from __future__ import annotations
 

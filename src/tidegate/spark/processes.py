@@ -1,4 +1,6 @@
-"""The processes of executors on this machine, from /proc: an executor's JVM, its Python workers, and the CPU time they used."""
+"""The processes of executors on this machine, from /proc: an executor's JVM, its Python workers, and the CPU time
+they used.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Spark's progress reports (JSON) into batches, rates and backlog. Pure: no Spark, no clock.
 
-Spark's own `inputRowsPerSecond` is rows *taken* per second, not the arrival rate: under a limit per trigger it hides the backlog.
-What had arrived is in each report's `latestOffset`, so the arrival rate is its slope over the times at which batches were planned,
-and the backlog is what had arrived less what finished batches held.
+Spark's own `inputRowsPerSecond` is rows *taken* per second, not the arrival rate: under a limit per trigger it hides
+the backlog. What had arrived is in each report's `latestOffset`, so the arrival rate is its slope over the times at
+which batches were planned, and the backlog is what had arrived less what finished batches held.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ COUNTERS = ("record", "offset", "logOffset")
 
 
 def position(offset: Any) -> float | None:
-    """How far an offset is, as one number: the counter, or the sum over partitions. Unknown for offsets without numbers.
+    """How far an offset is, as one number: the counter, or the sum over partitions. Unknown for offsets without
+    numbers.
 
     >>> position({"bids": {"0": 40, "1": 2}}), position('{"record": 7, "start": 1.7e9}'), position("abc")
     (42.0, 7.0, None)
@@ -81,10 +82,10 @@ class ProgressLog:
         planned = seconds(report["timestamp"])
         durations = report.get("durationMs") or {}
         sources = report.get("sources") or []
+        rows = int(report.get("numInputRows") or 0)
         end = _sum(source.get("endOffset") for source in sources)
         if end is None:
-            end = self._last_position() + int(report.get("numInputRows") or 0)
-        rows = int(report.get("numInputRows") or 0)
+            end = self._last_position() + rows
         begin = _sum(source.get("startOffset") for source in sources)
         self._learn_unit(begin, end, rows)
         if begin is None:
@@ -93,7 +94,7 @@ class ProgressLog:
             self.base = begin
         latest = _sum(source.get("latestOffset") for source in sources)
         arrived = None if latest is None else (latest - self.base) * self._unit
-        self._arrive(planned, arrived, begin=(begin - self.base) * self._unit)
+        self._arrive(planned, arrived)
         if "addBatch" not in durations:
             return None
         spent = durations.get("triggerExecution", 0) / 1000
@@ -134,8 +135,8 @@ class ProgressLog:
     def _time_of(self, record: float) -> float | None:
         points = list(self._arrived)
         k = bisect_right(points, record, key=lambda point: point[1])
-        if k == 0 or k == len(points):
-            return points[-1][0] if k and points else None
+        if k == 0 or k == len(points):  # before the first or after the last: at that one
+            return points[min(k, len(points) - 1)][0] if points else None
         (t0, n0), (t1, n1) = points[k - 1], points[k]
         return t0 + (t1 - t0) * (record - n0) / (n1 - n0)
 
@@ -150,12 +151,12 @@ class ProgressLog:
         # tasks that ran twice and transaction markers move the ratio a little: a counter of records stays one
         self._unit = 1.0 if abs(unit - 1) < 0.05 else unit
 
-    def _arrive(self, planned: float, arrived: float | None, begin: float) -> None:
+    def _arrive(self, planned: float, arrived: float | None) -> None:
         if arrived is None:
             return
         if not self._arrived:
-            self._arrived.append((planned - 1e-3, begin))
-        if planned > self._arrived[-1][0]:
+            self._arrived.append((planned, arrived))
+        elif planned > self._arrived[-1][0]:
             self._arrived.append((planned, max(arrived, self._arrived[-1][1])))
 
     def _finish(self, batch: Batch, spent: float) -> None:

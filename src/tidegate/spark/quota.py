@@ -1,7 +1,8 @@
 """A CPU quota for every executor on this machine, by control groups, so that more executors really are more capacity.
 
-Each executor's process tree gets a group of its own. It comes into force when the executor has used `warmup` CPU-seconds: a starting JVM needs
-about ten, which a real core gives in ten seconds and a quota of a sixth of one in a minute.
+Each executor's process tree gets a group of its own. It comes into force when the executor has used `warmup`
+CPU-seconds: a starting JVM needs about ten, which a real core gives in ten seconds and a quota of a sixth of one in a
+minute.
 """
 
 from __future__ import annotations

@@ -1,13 +1,17 @@
-"""A Spark session on the embedded cluster or on a given master, with its executors there, and all of it gone afterwards."""
+"""A Spark session on the embedded cluster or on a given master, with its executors there, and all of it gone
+afterwards.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +23,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from tidegate.core import EnvironmentMissing, InvalidInput
+from tidegate.spark.calls import finish
 from tidegate.spark.embedded import HOST, EmbeddedCluster
 from tidegate.spark.java import find_java
 from tidegate.spark.status import Status
@@ -92,7 +97,7 @@ def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
     with _jvm(settings, folder), contextlib.ExitStack() as stack:
         embedded = None if cluster.master else stack.enter_context(_embedded(cluster, settings, folder))
         spark = _connect(embedded.url if embedded else str(cluster.master), settings)
-        stack.callback(spark.stop)
+        stack.callback(finish, "stopping Spark", spark.stop)
         _declare(spark, cluster.initial)
         for _ in range(cluster.initial, cluster.maximum if embedded else 0):
             assert embedded is not None
@@ -105,7 +110,9 @@ def _check(cluster: Cluster) -> None:
     find_java()
     master = cluster.master or ""
     if master.startswith("local"):
-        raise InvalidInput(f"master {master!r} has no executors to add or remove; leave --master out for an embedded cluster")
+        raise InvalidInput(
+            f"master {master!r} has no executors to add or remove; leave --master out for an embedded cluster"
+        )
     if master.startswith("spark://"):
         _check_reachable(master)
     elif master and not master.startswith(("yarn", "k8s://")):
@@ -144,7 +151,7 @@ def _jvm(settings: Mapping[str, str], folder: Path) -> Iterator[None]:
         raise InvalidInput("a Spark session is already open in this process: attach to its query instead")
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with open(folder / "driver.log", "ab") as log, _output_to(log.fileno()):
-        SparkContext._ensure_initialized(conf=conf)  # type: ignore[attr-defined]
+        SparkContext._ensure_initialized(conf=conf)
     yield
 
 
@@ -173,18 +180,23 @@ def _embedded(cluster: Cluster, settings: Mapping[str, str], folder: Path) -> It
             made.add_worker()
         yield made
     finally:
-        made.close()
+        finish("stopping the embedded cluster", made.close)
 
 
 def _connect(master: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)
+    handler = signal.getsignal(signal.SIGINT)
     try:
         return builder.getOrCreate()
     except Exception as error:
         first = str(error).strip().splitlines()[0]
         raise EnvironmentMissing(f"Spark could not start on {master}: {first}") from error
+    finally:
+        # PySpark puts its own in place, which cancels all jobs: what Ctrl-C means is the caller's to say
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 def _declare(spark: SparkSession, total: int) -> None:

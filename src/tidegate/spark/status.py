@@ -1,7 +1,7 @@
 """Executors and stages, from the driver's own status store.
 
-Spark keeps these figures in the driver whether or not its web page is on. They are read in the JVM as one JSON text a question:
-no port, no proxy, no login, and a tenth of the REST interface's time.
+Spark keeps these figures in the driver whether or not its web page is on. They are read in the JVM as one JSON text a
+question: no port, no proxy, no login, and a tenth of the REST interface's time.
 """
 
 from __future__ import annotations
@@ -72,11 +72,11 @@ class Status:
 
     def __init__(self, context: SparkContext) -> None:
         jvm: Any = context._jvm
-        self._scala: Any = context._jsc.sc()  # type: ignore[attr-defined]
+        self._scala: Any = context._jsc.sc()
         self._tracker = context.statusTracker()
         self._mapper = jvm.com.fasterxml.jackson.databind.ObjectMapper()
         module = getattr(jvm.com.fasterxml.jackson.module.scala, "DefaultScalaModule$")
-        self._mapper.registerModule(getattr(module, "MODULE$"))  # noqa: B009, no valid name in Python
+        self._mapper.registerModule(getattr(module, "MODULE$"))
 
     def executors(self) -> list[Executor]:
         """The live ones, the driver left out, oldest first."""
@@ -85,7 +85,9 @@ class Status:
         return sorted(live, key=lambda e: (e.added, e.id))
 
     def finished_jobs(self, group: str, after: int) -> list[int]:
-        """Ids of a query's jobs above `after` that have ended, oldest first; a query's jobs are grouped by its run id."""
+        """Ids of a query's jobs above `after` that have ended, oldest first; a query's jobs are grouped by its run
+        id.
+        """
         new = sorted(id for id in self._tracker.getJobIdsForGroup(group) if id > after)
         ended = []
         for id in new:

@@ -1,0 +1,284 @@
+"""Commands. Results go to standard output, everything else to standard error; the exit code says what happened:
+0 done, 1 not verified, 2 bad input, 3 something is missing, 4 the query failed, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from tidegate import __version__
+from tidegate.core import InvalidInput, TidegateError
+from tidegate.store import DEFAULT_PATH, Store
+
+app = typer.Typer(
+    help="Scale the executors of Spark streaming queries. Try `tidegate demo` first.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+)
+out = Console()
+err = Console(stderr=True)
+
+
+class Output(StrEnum):
+    text = "text"
+    json = "json"
+
+
+AsJson = Annotated[Output, typer.Option("--output", help="text for people, json for programs")]
+StorePath = Annotated[Path, typer.Option("--store", help="file in which runs are kept", envvar="TIDEGATE_STORE")]
+
+
+def main() -> None:
+    """Run the command line; what the user did wrong is a sentence, never a stack trace."""
+    try:
+        app(standalone_mode=False)
+    except TidegateError as error:
+        err.print(f"[red]tidegate:[/red] {error}", soft_wrap=True, highlight=False)
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(130)
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
+        if type(error).__module__.split(".")[0] == "click" or hasattr(error, "format_message"):
+            err.print(f"[red]tidegate:[/red] {error.format_message()}", soft_wrap=True)  # type: ignore[attr-defined]
+            sys.exit(2)
+        raise
+
+
+@app.command()
+def demo(
+    output: AsJson = Output.text,
+    store: StorePath = DEFAULT_PATH,
+    quick: Annotated[bool, typer.Option(help="a minute only")] = False,
+) -> None:
+    """Watch real executors come and go: NEXMark q1 under a tide, scaled by hpa-cpu, with a report at the end.
+
+    Takes about four minutes: starts a small Spark cluster inside this command, offers it a load that rises and falls,
+    lets the policy follow it, and checks the streamed result against one batch query over the same records.
+    """
+    from tidegate.experiment import Experiment  # noqa: PLC0415, Spark only for those who use it
+
+    chosen = Experiment(
+        duration=60.0 if quick else 180.0,
+        peak=150_000.0,
+        quota=0.2,
+        # a tide of minutes, not of a day: everything that Kubernetes counts in minutes is counted in seconds
+        options={"interval": 5, "window": 10, "readiness": 10, "down-window": 15},
+        slo=15.0,
+    )
+    _run(chosen, output, store)
+
+
+@app.command()
+def run(
+    job: Annotated[str, typer.Option(help="q1, q11")] = "q1",
+    workload: Annotated[str, typer.Option(help="tide, cosine, constant, steps, increasing, decreasing")] = "tide",
+    policy: Annotated[str, typer.Option(help="static, hpa-cpu")] = "hpa-cpu",
+    option: Annotated[list[str] | None, typer.Option("--option", "-p", help="of the policy: NAME=VALUE")] = None,
+    engine: Annotated[str, typer.Option(help="spark")] = "spark",
+    mode: Annotated[str, typer.Option(help="active, or monitor: decide and record, never act")] = "active",
+    duration: Annotated[str, typer.Option(help="like 90s, 3m, 1h")] = "3m",
+    rate: Annotated[str, typer.Option(help="highest offered rate, like 100k")] = "100k",
+    min_executors: Annotated[int, typer.Option(help="never fewer")] = 1,
+    max_executors: Annotated[int, typer.Option(help="never more")] = 4,
+    initial: Annotated[int | None, typer.Option(help="executors at the start [default: the fewest]")] = None,
+    slo: Annotated[str, typer.Option(help="how long a record may take")] = "10s",
+    trigger: Annotated[str, typer.Option(help="time between micro-batches")] = "4s",
+    limit: Annotated[int, typer.Option(help="most records of one batch [default: four triggers at the peak]")] = 0,
+    partitions: Annotated[int, typer.Option(help="of source and shuffle [default: three a core]")] = 0,
+    seed: Annotated[int, typer.Option(help="of the records")] = 0,
+    master: Annotated[str | None, typer.Option(help="spark://…, yarn, k8s://… [default: an embedded cluster]")] = None,
+    cores: Annotated[int, typer.Option(help="of an executor")] = 1,
+    memory: Annotated[int, typer.Option(help="heap of an executor, MiB")] = 512,
+    quota: Annotated[float | None, typer.Option(help="cores that an executor on this machine may really use")] = None,
+    verify: Annotated[bool, typer.Option(help="check the result against one batch query")] = True,
+    ui_port: Annotated[int | None, typer.Option(help="port of Spark's web page [default: none]")] = None,
+    output: AsJson = Output.text,
+    store: StorePath = DEFAULT_PATH,
+) -> None:
+    """Run a benchmark job under a moving load and let a policy scale it.
+
+    [bold]tidegate run --job q11 --workload cosine --policy hpa-cpu --rate 80k --duration 5m --quota 0.3[/bold]
+    """
+    from tidegate.cli import values  # noqa: PLC0415
+    from tidegate.experiment import Experiment  # noqa: PLC0415
+
+    chosen = Experiment(
+        job=job,
+        workload=workload,
+        policy=policy,
+        options=values.options(option or []),
+        engine=engine,
+        mode=mode,
+        duration=values.duration(duration),
+        peak=values.rate(rate),
+        minimum=min_executors,
+        maximum=max_executors,
+        initial=initial,
+        slo=values.duration(slo),
+        trigger=values.duration(trigger),
+        limit=limit,
+        partitions=partitions,
+        seed=seed,
+        master=master,
+        cores=cores,
+        memory=memory,
+        quota=quota,
+        verify=verify,
+        ui_port=ui_port,
+    )
+    _run(chosen, output, store)
+
+
+@app.command()
+def report(
+    run: Annotated[str, typer.Argument(help="a run's id, or last")] = "last",
+    to: Annotated[Path | None, typer.Option("--to", "-o", help="the HTML file [default: beside the store]")] = None,
+    output: AsJson = Output.text,
+    store: StorePath = DEFAULT_PATH,
+) -> None:
+    """Write a run's report: one HTML file that opens anywhere, offline."""
+    with _existing(store) as kept:
+        found = kept.run(run)
+        path = _report(kept, found.id, store, to)
+    _show(output, {"run": found.id, "report": str(path)}, f"report: {path}")
+
+
+@app.command()
+def runs(output: AsJson = Output.text, store: StorePath = DEFAULT_PATH) -> None:
+    """List the stored runs."""
+    with _existing(store) as kept:
+        found = kept.runs()
+    if output is Output.json:
+        _print_json([{**asdict(run)} for run in found])
+        return
+    table = Table("run", "status", "job", "workload", "policy", "p95", "executors", "verified")
+    for run in found:
+        result = run.result or {}
+        p95, mean = (result.get("latency") or {}).get("p95"), (result.get("workers") or {}).get("mean")
+        names = [str(run.spec.get(key, "-")) for key in ("job", "workload", "policy")]
+        figures = ["-" if p95 is None else f"{p95:.1f} s", "-" if mean is None else f"{mean:.1f}"]
+        table.add_row(run.id, run.status, *names, *figures, str(result.get("verified", "-")))
+    out.print(table)
+
+
+@app.command()
+def doctor(output: AsJson = Output.text) -> None:
+    """Check Java, Spark, cores, memory and quotas, and say how to get what is missing."""
+    from tidegate.cli.doctor import findings  # noqa: PLC0415
+
+    found = findings()
+    if output is Output.json:
+        _print_json([asdict(finding) for finding in found])
+    else:
+        for finding in found:
+            mark = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]·[/yellow]"}[finding.ok]
+            advice = f"  ({finding.advice})" if finding.advice else ""
+            out.print(f"{mark} {finding.what:11} {finding.found}{advice}", soft_wrap=True, highlight=False)
+    if any(finding.ok is False for finding in found):
+        raise typer.Exit(3)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"tidegate {__version__}", highlight=False)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
+    pass
+
+
+def _run(experiment: Any, output: Output, store: Path) -> None:
+    from tidegate.cli.live import view  # noqa: PLC0415
+    from tidegate.experiment import run as start  # noqa: PLC0415
+
+    _interrupt_once()
+    with Store.open(store) as kept:
+        with view(experiment) as seen:
+            outcome = start(experiment, kept, seen.say, seen.tick)
+        path = _report(kept, outcome.run, store, None) if outcome.run else None
+    result = {**outcome.result, "report": None if path is None else str(path)}
+    _show(output, result, _summary(result))
+    if outcome.status == "interrupted":
+        raise typer.Exit(130)
+    if result.get("verified") is False:
+        err.print("[red]tidegate:[/red] the streamed result differs from the batch result over the same records")
+        raise typer.Exit(1)
+
+
+def _interrupt_once() -> None:
+    """The first Ctrl-C (or a polite kill) ends the run; what follows is cleaning up, which further ones must not cut
+    short.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGINT, stop)
+    signal.signal(signal.SIGTERM, stop)
+
+
+def _report(store: Store, run: str, beside: Path, to: Path | None) -> Path:
+    from tidegate.report import write  # noqa: PLC0415
+
+    path = to or beside.parent / "reports" / f"{run}.html"
+    return write(store.run(run), (tick for _, tick in store.ticks(run)), path)
+
+
+def _existing(path: Path) -> Any:
+    if not path.exists():
+        raise InvalidInput(f"there are no runs in {path} yet: `tidegate demo` makes one")
+    return Store.open(path)
+
+
+def _summary(result: dict[str, Any]) -> Table | str:
+    if not result.get("run"):
+        return "interrupted before the query started: nothing was stored"
+    table = Table(title=f"run {result['run']}: {result['status']}", title_justify="left", show_header=False)
+    latency, workers, rescales = result["latency"] or {}, result["workers"] or {}, result["rescales"]
+    table.add_row(
+        "records", f"{result['offered']:,} offered, {result['processed']:,} processed, {result['lost']:,} lost"
+    )
+    if latency:
+        table.add_row("latency", ", ".join(f"{key} {latency[key]:.1f} s" for key in ("p50", "p95", "p99", "max")))
+        table.add_row(
+            "SLO", f"{result['slo']['violated']:.1%} of records took longer than {result['slo']['target']:g} s"
+        )
+    if workers:
+        used = f"{workers['mean']:.2f} on average, {workers['max']} at most, {workers['seconds']:.0f} executor-seconds"
+        table.add_row("executors", used)
+    table.add_row("rescales", f"{rescales['up']} up, {rescales['down']} down; {result['rerun_tasks']} tasks ran again")
+    verdict = {True: "yes: stream and batch agree", False: "NO: stream and batch differ", None: "not checked"}
+    table.add_row("verified", verdict[result["verified"]])
+    table.add_row("report", str(result["report"]))
+    return table
+
+
+def _show(output: Output, value: Any, text: Any) -> None:
+    if output is Output.json:
+        _print_json(value)
+    else:
+        out.print(text, soft_wrap=isinstance(text, str), highlight=False)
+
+
+def _print_json(value: Any) -> None:
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")

@@ -1,0 +1,193 @@
+"""The charts of a page as Bokeh figures with one time axis: zooming one zooms all, one crosshair runs through all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from bokeh.events import DoubleTap
+from bokeh.models import (
+    AdaptiveTicker,
+    ColumnDataSource,
+    CrosshairTool,
+    CustomJS,
+    CustomJSHover,
+    CustomJSTickFormatter,
+    HoverTool,
+    Model,
+    Range1d,
+)
+from bokeh.models.annotations import Span
+from bokeh.plotting import figure
+
+from tidegate.report.looks import GREY, GRID, LOOKS, RULE, SOFT, TARGET
+from tidegate.report.marks import TIP, mark_choices, mark_times
+from tidegate.report.units import UNKNOWN
+from tidegate.report.view import Chart, Page, Series
+
+# The same as units.py, for numbers that a reader only meets in the browser
+SHORT = """
+const short = (x) => {
+  const r = Number(x.toPrecision(3)), a = Math.abs(r);
+  const [size, prefix] = a >= 1e9 ? [1e9, " G"] : a >= 1e6 ? [1e6, " M"] : a >= 1e3 ? [1e3, " k"] : [1, ""];
+  return Number((r / size).toPrecision(3)) + prefix;
+};
+const pad = (n) => String(n).padStart(2, "0");
+const clock = (x) => {
+  const s = Math.round(Math.abs(x)), h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60;
+  return (x < 0 && s ? "-" : "") + (h ? h + ":" + pad(m) : m) + ":" + pad(s % 60);
+};
+"""
+WRITERS: Mapping[str, str] = {
+    "/s": 'short(x) + "/s"',
+    "records": "short(x)",
+    "s": 'short(x) + " s"',
+    "executors": "String(x)",
+    "share": 'Math.round(x * 100) + " %"',
+    "clock": "clock(x)",
+    "seconds": 'Math.round(x) + " s"',
+}
+#: below zero the executors' chart has room for the marks of holds and events, as a share of what is above
+FLOOR = -0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Canvas:
+    """What the figures of one page share."""
+
+    source: ColumnDataSource
+    x_range: Range1d
+    cursor: Span
+    time_unit: str
+
+
+def figures(page: Page) -> dict[str, Model]:
+    """A figure for each chart of the page, by the chart's key."""
+    canvas = _canvas(page)
+    return {chart.key: _figure(chart, page, canvas) for chart in page.charts}
+
+
+def _canvas(page: Page) -> Canvas:
+    first, last = min(0.0, page.times[0]), max(page.times[-1], page.times[0] + 1.0)
+    columns = {one.key: _column(one.values) for chart in page.charts for one in chart.series}
+    source = ColumnDataSource({**columns, "time": _column(page.times), "floor": np.zeros(len(page.times))})
+    cursor = Span(dimension="height", line_color=GREY, line_width=1)
+    room = 0.008 * (last - first)  # a mark at the edge is not cut
+    low, high = first - room, last + room
+    return Canvas(source, Range1d(start=low, end=high, bounds=(low, high)), cursor, time_unit(last - first))
+
+
+def time_unit(span: float) -> str:
+    """
+    >>> time_unit(90), time_unit(600)
+    ('seconds', 'clock')
+    """
+    return "seconds" if span <= 120 else "clock"
+
+
+def _column(values: Iterable[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+
+
+def _figure(chart: Chart, page: Page, canvas: Canvas) -> figure:
+    plot = _empty(chart, canvas)
+    mark_times(plot, page.choices)
+    for series in chart.series:
+        _draw(plot, series.key, canvas.source)
+    if chart.target is not None:
+        plot.hspan(y=[chart.target], line_color=TARGET.colour, line_dash=TARGET.dash, line_width=TARGET.width)
+    if chart.key == "executors":
+        mark_choices(plot, page, floor=FLOOR / 2 * _top(chart))
+    else:
+        plot.add_tools(_hover(plot, chart, canvas))
+    plot.add_tools(CrosshairTool(dimensions="height", overlay=canvas.cursor))
+    return plot
+
+
+def _empty(chart: Chart, canvas: Canvas) -> figure:
+    plot = figure(
+        height=240 if chart.key in {"rate", "executors"} else 180,
+        sizing_mode="stretch_width",
+        x_range=canvas.x_range,
+        y_range=_y_range(chart),
+        tools="xbox_zoom",
+        toolbar_location=None,
+        min_border_left=64,
+        min_border_right=16,
+        outline_line_color=None,
+    )
+    _axes(plot, chart, canvas)
+    whole = CustomJS(args={"x": canvas.x_range}, code="[x.start, x.end] = x.bounds")
+    plot.js_on_event(DoubleTap, whole)
+    return plot
+
+
+def _y_range(chart: Chart) -> Range1d:
+    top = _top(chart)
+    return Range1d(start=FLOOR * top if chart.unit == "executors" else 0.0, end=1.12 * top)
+
+
+def _top(chart: Chart) -> float:
+    values = [value for one in chart.series for value in one.values if value is not None]
+    least = 1.0 if chart.unit in {"share", "executors"} else 0.0
+    return max([*values, chart.target or 0.0, least]) or 1.0
+
+
+def _axes(plot: figure, chart: Chart, canvas: Canvas) -> None:
+    plot.xaxis.formatter = CustomJSTickFormatter(code=_writer(canvas.time_unit, "tick"))
+    plot.xaxis.ticker = AdaptiveTicker(base=60, mantissas=[1, 2, 5, 10, 15, 30], min_interval=1, desired_num_ticks=8)
+    plot.yaxis.formatter = CustomJSTickFormatter(code=_writer(chart.unit, "tick"))
+    whole = 1 if chart.unit == "executors" else 0
+    plot.yaxis.ticker = AdaptiveTicker(mantissas=[1, 2, 5], min_interval=whole, desired_num_ticks=5)
+    plot.axis.axis_line_color = plot.yaxis.major_tick_line_color = None
+    plot.xaxis.major_tick_line_color = RULE
+    plot.axis.minor_tick_line_color = None
+    plot.axis.major_label_text_color = SOFT
+    plot.axis.major_label_text_font = "system-ui, sans-serif"
+    plot.axis.major_label_text_font_size = "12px"
+    plot.xgrid.grid_line_color = None
+    plot.ygrid.grid_line_color = GRID
+
+
+def _writer(unit: str, name: str) -> str:
+    return f'{SHORT}const x = {name};\nreturn Number.isFinite(x) ? {WRITERS[unit]} : "{UNKNOWN}";'
+
+
+def _draw(plot: figure, key: str, source: ColumnDataSource) -> None:
+    look = LOOKS[key]
+    if look.fill:
+        _fill(plot, key, source)
+    stroke: dict[str, Any] = {"color": look.colour, "line_width": look.width, "line_dash": look.dash}
+    if look.steps:
+        plot.step(x="time", y=key, source=source, mode="after", **stroke)
+    else:
+        plot.line(x="time", y=key, source=source, line_join="round", **stroke)
+
+
+def _fill(plot: figure, key: str, source: ColumnDataSource) -> None:
+    colour: dict[str, Any] = {"fill_color": LOOKS[key].colour, "fill_alpha": LOOKS[key].fill}
+    if LOOKS[key].steps:
+        plot.varea_step(x="time", y1="floor", y2=key, source=source, step_mode="after", **colour)
+    else:
+        plot.varea(x="time", y1="floor", y2=key, source=source, **colour)
+
+
+def _hover(plot: figure, chart: Chart, canvas: Canvas) -> HoverTool:
+    """All values of the moment under the cursor; it hangs on an invisible line, which has no gaps."""
+    anchor = plot.line(x="time", y="floor", source=canvas.source, alpha=0)
+    value, time = (CustomJSHover(code=_writer(unit, "value")) for unit in (chart.unit, canvas.time_unit))
+    rows = "".join(_tip(series) for series in chart.series)
+    return HoverTool(
+        renderers=[anchor],
+        mode="vline",
+        point_policy="follow_mouse",
+        tooltips=f'<div style="{TIP}"><b>@time{{custom}}</b>{rows}</div>',
+        formatters={"@time": time, **{f"@{series.key}": value for series in chart.series}},
+    )
+
+
+def _tip(series: Series) -> str:
+    # our own names only: nothing of the data goes into a tooltip's template
+    return f'\n<span style="color:{LOOKS[series.key].colour}">■</span> {series.name} <b>@{series.key}{{custom}}</b>'

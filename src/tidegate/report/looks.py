@@ -1,0 +1,61 @@
+"""Colours and shapes of the report, which its charts and their keys in HTML share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Dash = Literal["solid", "dashed", "dotted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a series is drawn. `steps`: it keeps its value until the next one."""
+
+    colour: str
+    dash: Dash = "solid"
+    width: float = 1.75
+    steps: bool = False
+    #: how much of the colour fills the area below
+    fill: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a moment is drawn: as `shape` by Bokeh, as `sign` in a text."""
+
+    name: str
+    sign: str
+    shape: str
+    colour: str
+    size: int
+    hollow: bool = False
+
+
+# Okabe and Ito's colours, which all readers can tell apart
+BLUE, SKY, GREEN, RED, PURPLE = "#0072b2", "#56b4e9", "#009e73", "#d55e00", "#aa4499"
+INK, SOFT, GREY, RULE, GRID = "#1f2933", "#52606d", "#9aa5b1", "#cbd2d9", "#e4e7eb"
+
+#: by the keys of series
+LOOKS: Mapping[str, Look] = {
+    "offered": Look("#c3cad2", width=5),
+    "arrived": Look(BLUE),
+    "processed": Look(RED, width=1.5),
+    "running": Look(SKY, width=1, steps=True, fill=0.3),
+    "requested": Look(BLUE, width=2, steps=True),
+    "wished": Look(INK, "dotted", steps=True),
+    "latency": Look(BLUE, steps=True),
+    "backlog": Look(PURPLE, fill=0.15),
+    "cpu": Look(GREEN),
+}
+TARGET = Look(RED, "dashed", 1.5)
+
+#: by the outcomes of choices, and of events
+MARKS: Mapping[str, Mark] = {
+    "up": Mark("scaled up", "▲", "triangle", RED, 13),
+    "down": Mark("scaled down", "▼", "inverted_triangle", BLUE, 13),
+    "advised": Mark("advised only", "◇", "diamond", INK, 11, hollow=True),
+    "hold": Mark("held", "●", "circle", GREY, 5),
+    "event": Mark("event", "■", "square", RED, 8),
+}

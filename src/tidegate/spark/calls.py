@@ -1,0 +1,29 @@
+"""Calls into the JVM that must work even after Ctrl-C."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+
+log = logging.getLogger(__name__)
+
+
+def finish(what: str, call: Callable[[], object], patience: float = 60.0) -> None:
+    """Do a last thing to Spark, in a thread of its own, and go on after `patience` seconds or an error.
+
+    A thread that was interrupted while it waited for the JVM would read the interrupted call's answer as the next
+    one's; a new thread has a new connection.
+    """
+    thread = threading.Thread(target=_quietly, args=(what, call), daemon=True)
+    thread.start()
+    thread.join(patience)
+    if thread.is_alive():
+        log.warning("%s has not ended after %g s", what, patience)
+
+
+def _quietly(what: str, call: Callable[[], object]) -> None:
+    try:
+        call()
+    except Exception as error:
+        log.warning("%s: %s", what, error)

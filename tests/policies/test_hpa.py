@@ -1,0 +1,77 @@
+from collections.abc import Sequence
+
+import pytest
+
+from tidegate.core import ExecutorSample, InvalidInput, Observation
+from tidegate.policies import HpaCpu
+
+
+def seen(
+    loads: Sequence[float | None], *, time: float = 0, requested: int | None = None, uptime: float = 100
+) -> Observation:
+    samples = tuple(ExecutorSample(str(k), cpu=load, uptime=uptime) for k, load in enumerate(loads))
+    return Observation(time, len(loads), requested or len(loads), processing_rate=1.0, per_executor=samples)
+
+
+def decide(policy: HpaCpu, obs: Observation) -> tuple[int, str]:
+    policy.observe(obs)
+    decision = policy.decide(obs)
+    return decision.executors, decision.reason
+
+
+def test_it_wishes_for_current_times_cpu_over_target() -> None:
+    assert decide(HpaCpu(), seen([0.9, 0.9, 0.9]))[0] == 4  # ceil(3 * 0.9 / 0.7) = ceil(3.86)
+    assert decide(HpaCpu(), seen([0.2, 0.3]))[0] == 1  # ceil(2 * 0.25 / 0.7) = ceil(0.71)
+    assert decide(HpaCpu(), seen([0.0]))[0] == 1  # never less than one
+
+
+def test_within_the_tolerance_it_holds() -> None:
+    assert decide(HpaCpu(), seen([0.76, 0.76])) == (2, "hold: CPU 76% is within 10% of the target 70%")
+    assert decide(HpaCpu(tolerance=0), seen([0.76, 0.76]))[0] == 3  # ceil(2 * 1.086), the papers' rule
+
+
+def test_cpu_is_averaged_over_the_window() -> None:
+    policy = HpaCpu(window=15)
+    for time, load in [(0, 0.0), (10, 1.0), (20, 0.6)]:
+        policy.observe(seen([load], time=time))
+    assert policy.decide(seen([0.6], time=20)).evidence["cpu"] == pytest.approx(0.8)  # the 0.0 is 20 s old
+
+
+def test_starting_executors_count_as_idle_on_the_way_up() -> None:
+    policy = HpaCpu(readiness=30)
+    policy.observe(seen([0.9], requested=3))
+    # one of three ready at 0.9, two assumed idle: 0.3 on average, which is no reason to grow, and none to shrink
+    assert policy.decide(seen([0.9], requested=3)).reason == "hold: CPU 90%, but 2 executors are still starting"
+
+
+def test_starting_executors_count_as_saturated_on_the_way_down() -> None:
+    policy = HpaCpu()
+    policy.observe(seen([0.1, 0.1], requested=3))
+    # (0.1 + 0.1 + 1.0) / 3 = 0.4; ceil(3 * 0.4 / 0.7) = 2
+    assert policy.decide(seen([0.1, 0.1], requested=3)).executors == 2
+
+
+def test_young_executors_are_not_listened_to() -> None:
+    policy = HpaCpu(readiness=30)
+    assert decide(policy, seen([1.0], uptime=10)) == (1, "hold: no CPU figures of a ready executor yet")
+
+
+def test_without_a_cpu_meter_the_busy_share_stands_in() -> None:
+    policy = HpaCpu()
+    samples = (ExecutorSample("0", busy=1.0, uptime=99), ExecutorSample("1", busy=1.0, uptime=99))
+    obs = Observation(0, 2, 2, per_executor=samples)
+    assert decide(policy, obs)[0] == 3  # ceil(2 / 0.7)
+
+
+def test_an_executor_that_left_is_forgotten() -> None:
+    policy = HpaCpu()
+    policy.observe(seen([1.0, 0.1], time=0))
+    policy.observe(seen([1.0], time=1))
+    assert policy.decide(seen([1.0], time=1)).evidence["ready"] == 1
+
+
+def test_bad_parameters_are_named() -> None:
+    with pytest.raises(InvalidInput, match="need 0 < target <= 1, got 1.5"):
+        HpaCpu(target=1.5)
+    with pytest.raises(InvalidInput, match="need 0 <= tolerance < 1, got -0.1"):
+        HpaCpu(tolerance=-0.1)

@@ -1,0 +1,208 @@
+"""Literal ticks in, exact numbers of the page out."""
+
+import pytest
+
+from tidegate.core import Batch, Decision, Event, ExecutorSample, Observation, Step, Tick
+from tidegate.report import page
+from tidegate.report.choices import Choice, fold
+from tidegate.report.view import Chart, Happening, Page, cpu
+from tidegate.store import Run
+
+START = 1_000_000.0
+SPEC = {
+    "job": "q1",
+    "workload": "increasing",
+    "workload_spec": {"kind": "ramp", "duration": 100, "first": 0, "last": 1000},
+    "policy": "hpa-cpu",
+    "options": {"target": 0.7},
+    "engine": "spark",
+    "master": "local[2]",
+    "mode": "active",
+    "duration": 100,
+    "limits": [1, 4],
+    "slo": 5,
+    "start": START,
+    "quota": 0.5,
+}
+RESULT = {
+    "job": "q1",
+    "duration": 100,
+    "offered": 50_000,
+    "latency": {"mean": 1.5, "p50": 1.25, "p95": 4.26, "p99": 6, "max": 7.5},
+    "slo": {"target": 5, "violated": 0.034},
+    "workers": {"mean": 1.754, "max": 3, "seconds": 1754.4},
+    "rescales": {"count": 3, "up": 2, "down": 1},
+    "verified": True,
+}
+
+
+def steps(executors: int, *chain: tuple[str, str]) -> tuple[Step, ...]:
+    return tuple(Step(by, Decision(executors, reason)) for by, reason in chain)
+
+
+def seen(at: float, executors: int = 1, requested: int = 1, **known: object) -> Observation:
+    return Observation(START + at, executors, requested, **known)  # type: ignore[arg-type]
+
+
+TICKS = [
+    Tick(seen(0)),
+    Tick(
+        seen(10, arrival_rate=95.0, processing_rate=90.0, backlog=50.0, latency=1.5),
+        steps(1, ("hpa-cpu", "hold: CPU 65% is fine")),
+    ),
+    Tick(
+        seen(20, arrival_rate=205.0, backlog=300.0),
+        steps(3, ("hpa-cpu", "CPU 99%: 1 -> 6"), ("limits", "maximum 3")),
+        acted=True,
+    ),
+    Tick(seen(30, 2, 3, latency=6.0, events=(Event(START + 28.5, "ExecutorLost", "no heartbeat"),))),
+    Tick(seen(40, 3, 3), steps(2, ("hpa-cpu", "CPU 20%: 3 -> 2")), acted=True),
+]
+
+
+def run(status: str = "done", spec: dict[str, object] | None = None, result: object = RESULT) -> Run:
+    return Run("20260101-000000", START, status, SPEC if spec is None else spec, result)  # type: ignore[arg-type]
+
+
+def chart(of: Page, key: str) -> Chart:
+    return next(chart for chart in of.charts if chart.key == key)
+
+
+def values(of: Page, key: str) -> dict[str, tuple[float | None, ...]]:
+    return {series.key: series.values for series in chart(of, key).series}
+
+
+def test_times_count_from_the_start_of_the_spec() -> None:
+    assert page(run(), TICKS).times == (0.0, 10.0, 20.0, 30.0, 40.0)
+
+
+def test_times_count_from_the_first_tick_where_the_spec_has_no_start() -> None:
+    assert page(run(spec={"job": "q1"}), TICKS[2:]).times == (0.0, 10.0, 20.0)
+
+
+def test_rates_are_offered_by_the_workload_and_unknown_ones_are_gaps() -> None:
+    assert values(page(run(), TICKS), "rate") == {
+        "offered": (0.0, 100.0, 200.0, 300.0, 400.0),
+        "arrived": (None, 95.0, 205.0, None, None),
+        "processed": (None, 90.0, None, None, None),
+    }
+
+
+@pytest.mark.parametrize("workload", [None, {"kind": "of another version"}, {"kind": "ramp"}, {"no": "kind"}, "tide"])
+def test_rates_without_a_known_workload_are_those_observed(workload: object) -> None:
+    rates = values(page(run(spec={**SPEC, "workload_spec": workload}), TICKS), "rate")
+    assert list(rates) == ["arrived", "processed"]
+
+
+def test_executors_wished_stand_until_the_next_wish() -> None:
+    assert values(page(run(), TICKS), "executors") == {
+        "running": (1, 1, 1, 2, 3),
+        "requested": (1, 1, 1, 3, 3),
+        "wished": (None, 1, 3, 3, 2),
+    }
+
+
+def test_latency_has_the_slo_as_its_target() -> None:
+    latency = chart(page(run(), TICKS), "latency")
+    assert (latency.series[0].values, latency.target) == ((None, 1.5, None, 6.0, None), 5)
+
+
+def test_a_chart_without_any_value_is_left_out() -> None:
+    assert [chart.key for chart in page(run(), TICKS).charts] == ["rate", "executors", "latency", "backlog"]
+
+
+def test_cpu_is_the_mean_with_busy_in_place_of_a_missing_meter() -> None:
+    three = (ExecutorSample("1", cpu=0.25, busy=0.9), ExecutorSample("2", busy=0.75), ExecutorSample("3"))
+    assert cpu(seen(0, per_executor=three)) == 0.5
+    assert cpu(seen(0, per_executor=three[2:])) is None
+
+
+def test_choices_tell_their_change_and_their_whole_chain() -> None:
+    assert page(run(), TICKS).choices == (
+        Choice(10.0, 1, 1, "hold", (("hpa-cpu", "hold: CPU 65% is fine"),)),
+        Choice(20.0, 1, 3, "up", (("hpa-cpu", "CPU 99%: 1 -> 6"), ("limits", "maximum 3"))),
+        Choice(40.0, 3, 2, "down", (("hpa-cpu", "CPU 20%: 3 -> 2"),)),
+    )
+
+
+def test_a_change_that_was_not_acted_on_is_advice() -> None:
+    tick = Tick(seen(0), steps(2, ("hpa-cpu", "busy")), acted=False)
+    assert page(run(), [tick]).choices[0].outcome == "advised"
+
+
+def test_fold_keeps_apart_what_differs_in_words_or_was_acted_on() -> None:
+    def choice(time: float, reason: str, after: int = 2) -> Choice:
+        return Choice(time, 2, after, "hold" if after == 2 else "up", (("p", reason),))
+
+    made = [choice(0, "CPU 61%"), choice(1, "CPU 62.5%"), choice(2, "starting"), choice(3, "x", 3), choice(4, "x", 3)]
+    assert [(one.since, one.last.time, one.count) for one in fold(made)] == [
+        (0, 1, 2),
+        (2, 2, 1),
+        (3, 3, 1),
+        (4, 4, 1),
+    ]
+
+
+def test_events_are_told_by_their_own_time() -> None:
+    assert page(run(), TICKS).events == (Happening(28.5, "ExecutorLost", "no heartbeat"),)
+
+
+def test_facts_tell_what_ran() -> None:
+    assert [(fact.label, fact.value, fact.note) for fact in page(run(), TICKS).facts] == [
+        ("Job", "q1", ""),
+        ("Workload", "increasing", "up to 1 k/s"),
+        ("Policy", "hpa-cpu", "target 0.7"),
+        ("Engine", "spark", "local[2]"),
+        ("Mode", "active", ""),
+        ("Executors", "1 to 4", "0.5 CPU each"),
+        ("SLO", "5 s", ""),
+        ("Duration", "1:40", ""),
+        ("Run", "20260101-000000", "1970-01-12 13:46 UTC"),
+    ]
+
+
+def test_facts_leave_out_what_the_spec_does_not_tell() -> None:
+    bare = page(run(spec={"job": "mine", "limits": None, "quota": None}), TICKS)
+    assert [fact.label for fact in bare.facts] == ["Job", "Run"]
+    assert bare.title == "mine"
+
+
+def test_figures_are_those_of_the_result() -> None:
+    assert [fact.value for fact in page(run(), TICKS).figures] == ["4.3 s", "3.4 %", "1.75", "1,754", "2 ↑  1 ↓", "yes"]
+
+
+def test_scores_hold_every_value_of_the_result() -> None:
+    told = {fact.label: fact.value for fact in page(run(), TICKS).scores}
+    assert len(told) == 17
+    assert (told["offered"], told["duration"], told["latency.p99"]) == ("50,000", "1:40", "6.000 s")
+
+
+def test_a_run_that_went_to_its_end_needs_no_notice() -> None:
+    assert page(run(), TICKS).notice is None
+
+
+def test_a_run_without_a_result_is_scored_from_its_ticks_and_says_so() -> None:
+    batch = Batch(0, planned=START + 10, finished=START + 12, begin=0, end=50, rows=50)
+    cut = page(run("interrupted", result=None), [Tick(seen(10, 1)), Tick(seen(20, 3, batches=(batch,)))])
+    told = {fact.label: fact.value for fact in cut.scores}
+    assert (told["processed"], told["workers.seconds"], told["latency.max"]) == (
+        "50",
+        "10",
+        "11.553 s",
+    )  # the first came at sqrt(1 / 5) s
+    assert cut.notice == "This run was interrupted; the figures below are computed from the ticks recorded."
+    assert cut.verified is None
+
+
+def test_a_run_without_ticks_or_result_has_an_empty_page() -> None:
+    empty = page(run("failed", spec={}, result=None), [])
+    assert (empty.times, empty.charts, empty.choices, empty.scores) == ((), (), (), ())
+    assert [fact.value for fact in empty.figures] == ["—"] * 6
+    assert empty.title == "20260101-000000"
+
+
+def test_values_that_are_no_numbers_are_unknown() -> None:
+    odd = {"latency": None, "slo": {"violated": float("nan")}, "workers": "many", "verified": "perhaps"}
+    told = page(run(result=odd), TICKS)
+    assert [fact.value for fact in told.figures] == ["—"] * 6
+    assert told.verified is None
