@@ -14,7 +14,9 @@ LIMITS = Limits(2, 6)
 share = st.none() | st.floats(0, 1)
 rate = st.none() | st.floats(0, 1e9)
 samples = st.lists(
-    st.builds(ExecutorSample, id=st.sampled_from("abcdefgh"), cpu=share, busy=share, uptime=st.none() | st.floats(0, 1e6)),
+    st.builds(
+        ExecutorSample, id=st.sampled_from("abcdefgh"), cpu=share, busy=share, uptime=st.none() | st.floats(0, 1e6)
+    ),
     max_size=8,
     unique_by=lambda sample: sample.id,
 )

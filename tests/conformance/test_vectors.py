@@ -29,7 +29,10 @@ def test_hpa_cpu_rescales_exactly_where_the_window_s_maximum_differs_from_the_cu
     assert runs
     for logged in runs.values():
         for row in logged:
-            assert any(_chosen(row, operator) != current for operator, current in row["current"].items()) == row["rescaled"]
+            assert (
+                any(_chosen(row, operator) != current for operator, current in row["current"].items())
+                == row["rescaled"]
+            )
 
 
 def _chosen(row: dict[str, Any], operator: str) -> int:

@@ -46,6 +46,8 @@ class Actuator:
         self._wake = threading.Event()
         self._closed = False
         self._since: float | None = None
+        #: told to go, though Spark may still list them
+        self._leaving: set[str] = set()
         self._events: list[Event] = []
         self.requested = len(executors())
         self._thread = threading.Thread(target=self._work, name="tidegate-actuator", daemon=True)
@@ -65,7 +67,9 @@ class Actuator:
             told, self._events = self._events, []
             if running == self.requested:
                 self._since = None
-            elif self._since is not None and time.monotonic() - self._since > self._timeout:
+            elif running > self.requested:
+                self._wake.set()  # one that was on its way when fewer were asked for has come since
+            if self._since is not None and time.monotonic() - self._since > self._timeout:
                 self._since = None
                 message = f"{self.requested} executors asked for, {running} there after {self._timeout:g} s"
                 told.append(Event(now, "ScaleTimeout", message))
@@ -91,12 +95,17 @@ class Actuator:
                     self._events.append(Event(time.time(), "ScaleFailed", f"{self.requested} executors: {error}"))
 
     def _apply(self) -> None:
-        if len(self._executors()) > self.requested:
+        if len(self._staying()) > self.requested:
             self._await_boundary()
             if self._closed:
                 return
-            self._kill(victims(self._executors(), self.requested))
+            self._kill(victims(self._staying(), self.requested))
         self._scala.requestTotalExecutors(self.requested, 0, self._jvm.PythonUtils.toScalaMap({}))
+
+    def _staying(self) -> list[Executor]:
+        listed = self._executors()
+        self._leaving &= {executor.id for executor in listed}
+        return [executor for executor in listed if executor.id not in self._leaving]
 
     def _await_boundary(self) -> None:
         self._boundary.clear()
@@ -106,6 +115,7 @@ class Actuator:
     def _kill(self, executors: Sequence[Executor]) -> None:
         if executors:
             self._scala.killExecutors(self._jvm.PythonUtils.toSeq([executor.id for executor in executors]))
+            self._leaving |= {executor.id for executor in executors}
 
 
 def victims(executors: Sequence[Executor], total: int) -> list[Executor]:

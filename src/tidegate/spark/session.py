@@ -91,7 +91,7 @@ def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
     _check(cluster)
     settings = cluster.settings(folder)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    if cluster.master is None:
+    if _on_this_machine(cluster.master):
         os.environ["SPARK_LOCAL_IP"] = HOST
         settings["spark.driver.host"] = HOST
     with _jvm(settings, folder), contextlib.ExitStack() as stack:
@@ -104,6 +104,11 @@ def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
             embedded.add_worker()
         _await_executors(spark, cluster)
         yield spark
+
+
+def _on_this_machine(master: str | None) -> bool:
+    """Then nothing needs to be reached from outside, and nothing listens there."""
+    return master is None or urlsplit(master).hostname in (HOST, "localhost")
 
 
 def _check(cluster: Cluster) -> None:

@@ -1,0 +1,32 @@
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tidegate.spark.session import Cluster, session
+from tidegate.spark.source import register
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """An embedded cluster with room for three executors, one of them there; a module's tests share it."""
+    folder: Path = tmp_path_factory.mktemp("spark")
+    with session(Cluster(initial=1, maximum=3, shuffle_partitions=4), folder) as made:
+        register(made)
+        yield made
+
+
+@pytest.fixture
+def eventually() -> Callable[..., None]:
+    """Wait for a condition, and fail with what was seen last if it does not come."""
+
+    def wait(condition: Callable[[], object], seconds: float = 90.0) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():
+            if time.monotonic() > deadline:
+                pytest.fail(f"did not come true within {seconds:g} s")
+            time.sleep(0.25)
+
+    return wait

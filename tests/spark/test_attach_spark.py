@@ -1,0 +1,98 @@
+"""Attached to a query on Spark's own `rate` source, that Tidegate did not build."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+import tidegate
+from tidegate.core import InvalidInput, Limits, Tick
+from tidegate.presets import autoscaler
+from tidegate.spark.status import Status
+from tidegate.store import Store
+
+pytestmark = pytest.mark.spark
+Eventually = Callable[..., None]
+#: anything above idling is too much, so that a small load makes it scale
+EAGER = {"target": 0.02, "interval": 2, "window": 6, "readiness": 0, "down-window": 4}
+
+
+@pytest.fixture(scope="module")
+def query(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StreamingQuery]:
+    rate = spark.readStream.format("rate").option("rowsPerSecond", 20_000).option("numPartitions", 3).load()
+    writer = rate.selectExpr("value % 7 AS key").groupBy("key").count().writeStream.outputMode("update").format("noop")
+    checkpoint = str(tmp_path_factory.mktemp("rate"))
+    started = writer.option("checkpointLocation", checkpoint).trigger(processingTime="1 second").start()
+    yield started
+    started.stop()
+
+
+def decided(ticks: list[Tick]) -> list[int]:
+    return [tick.decision.executors for tick in ticks if tick.decision]
+
+
+def test_in_monitor_it_decides_and_records_and_never_acts(
+    spark: SparkSession, query: StreamingQuery, tmp_path: Path, eventually: Eventually
+) -> None:
+    db = tmp_path / "runs.db"
+    with tidegate.attach(
+        query, "hpa-cpu", min_executors=1, max_executors=3, options=EAGER, mode="monitor", store=db
+    ) as watching:
+        eventually(lambda: decided(list(watching.ticks))[-1:] == [3])
+    assert query.isActive  # detaching leaves it running
+    assert len(Status(spark.sparkContext).executors()) == 1
+    with Store.open(db) as store:
+        stored = [tick for _, tick in store.ticks(store.run("last").id)]
+        assert store.run("last").status == "done"
+    assert decided(stored) == decided(list(watching.ticks))
+    assert not any(tick.acted for tick in stored)
+    # the same policy on what was recorded decides the same, step for step
+    again = autoscaler("hpa-cpu", Limits(1, 3), EAGER)
+    for tick in stored:
+        again.observe(tick.observation)
+        if tick.steps:
+            assert again.decide(tick.observation) == tick.steps
+
+
+def test_it_scales_a_query_that_it_did_not_build(
+    spark: SparkSession, query: StreamingQuery, tmp_path: Path, eventually: Eventually
+) -> None:
+    status = Status(spark.sparkContext)
+    with tidegate.attach(
+        query, "hpa-cpu", min_executors=1, max_executors=2, options=EAGER, store=tmp_path / "a.db"
+    ) as active:
+        eventually(lambda: len(status.executors()) == 2)
+        eventually(lambda: (active.ticks[-1].observation.arrival_rate or 0) > 0)
+        rate = active.ticks[-1].observation.arrival_rate
+    assert rate == pytest.approx(20_000, rel=0.2)  # learned from offsets that count seconds
+    with tidegate.attach(query, "static", max_executors=2, options={"executors": 1, "interval": 1}, store=None):
+        eventually(lambda: len(status.executors()) == 1)
+    assert query.isActive
+    assert query.exception() is None
+
+
+def test_it_ends_with_the_query_and_says_if_it_failed(
+    spark: SparkSession, tmp_path: Path, eventually: Eventually
+) -> None:
+    brief = spark.readStream.format("rate").load().writeStream.format("noop")
+    query = brief.option("checkpointLocation", str(tmp_path / "c")).start()
+    watching = tidegate.attach(query, "static", max_executors=1, store=None)
+    eventually(lambda: watching.ticks)
+    query.stop()
+    eventually(lambda: not watching._thread.is_alive())
+    assert watching.error is None
+    broken = spark.readStream.format("rate").load().selectExpr("raise_error('too hot') AS x").writeStream.format("noop")
+    failing = broken.option("checkpointLocation", str(tmp_path / "d")).start()
+    watching = tidegate.attach(failing, "static", max_executors=1, store=None)
+    eventually(lambda: watching.error is not None)
+    assert "the query failed" in str(watching.error)
+    watching.detach()
+
+
+def test_it_needs_a_most_and_a_known_policy(query: StreamingQuery) -> None:
+    with pytest.raises(InvalidInput, match="need max_executors"):
+        tidegate.attach(query)
+    with pytest.raises(InvalidInput, match="did you mean 'hpa-cpu'"):
+        tidegate.attach(query, "hpa_cpu", max_executors=2)
