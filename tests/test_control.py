@@ -50,7 +50,10 @@ class Script:
         return Decision(next(self.wishes), "told so")
 
 
-def ticks(engine: Line, policy: object, *, act: bool = True, limits: Limits = Limits(1, 8)) -> list[Tick]:
+EIGHT = Limits(1, 8)
+
+
+def ticks(engine: Line, policy: object, *, act: bool = True, limits: Limits = EIGHT) -> list[Tick]:
     return list(control(engine, Autoscaler(policy, limits, name="script"), engine, act=act))  # type: ignore[arg-type]
 
 

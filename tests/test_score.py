@@ -13,7 +13,7 @@ def tick(time: float, executors: int, requested: int, *batches: Batch, wish: int
 
 
 def test_latency_is_over_records_not_over_batches() -> None:
-    # 100 records/s. Batch 0: records 0..99 of second 0..1, done at 2: 1..2 s. Batch 1: 900 records of 1..10, done at 14: 4..13 s
+    # 100 records/s. Batch 0: records of second 0..1, done at 2: 1..2 s. Batch 1: 900 of 1..10, done at 14: 4..13 s
     batches = [Batch(0, 1, 2, 0, 100, rows=100), Batch(1, 10, 14, 100, 1000, rows=900)]
     found = Latencies(batches, Constant(100, level=100).total)
     assert found.percentile(0.5) == pytest.approx(8, abs=0.02)  # 100 below 2 s, 400 more from 4 s up: 4 + 400/100

@@ -150,7 +150,6 @@ class _Live:
     def __init__(self, experiment: Experiment, store: Store, say: Say, watch: Callable[[Tick], None]) -> None:
         self._experiment, self._store = experiment, store
         self._say, self._watch = say, watch
-        self._ticks: list[Tick] = []
         self._verified: bool | None = None
         self._start = time.time()
         self._run: str | None = None
@@ -184,7 +183,7 @@ class _Live:
         self._say(f"run {self._run}: {e.job} under {e.workload}, {e.policy}, {e.duration:g} s")
         with (
             _query(spark, e, self._start, folder) as query,
-            closing(SparkEngine(spark, query, quotas=kept, base=0)) as engine,
+            closing(SparkEngine(spark, query, quotas=kept, base=0, requested=e.first)) as engine,
         ):
             self._loop(engine)
         return engine
@@ -193,7 +192,6 @@ class _Live:
         e = self._experiment
         offered = e.load().total(e.duration)
         for tick in control(engine, e.autoscaler(), WallClock(), act=e.mode == "active"):
-            self._ticks.append(tick)
             self._store.append(str(self._run), tick)
             self._watch(tick)
             passed = tick.observation.time - self._start
@@ -221,8 +219,9 @@ class _Live:
 
     def _result(self, status: str) -> dict[str, Any]:
         e, load = self._experiment, self._experiment.load()
-        figures = asdict(score(self._ticks, slo=e.slo, start=self._start, arrived=load.total))
-        passed = self._ticks[-1].observation.time - self._start if self._ticks else 0.0
+        ticks = [tick for _, tick in self._store.ticks(str(self._run))]
+        figures = asdict(score(ticks, slo=e.slo, start=self._start, arrived=load.total))
+        passed = ticks[-1].observation.time - self._start if ticks else 0.0
         named_by = {key: getattr(e, key) for key in ("job", "workload", "policy", "engine", "mode")}
         lead = {"run": self._run, "status": status, **named_by, "duration": min(passed, e.duration)}
         return {**lead, "offered": load.total(passed), **figures, "verified": self._verified}

@@ -1,4 +1,4 @@
-"""Decisions that the authors' own systems logged, from the folder in TIDEGATE_VECTORS (or one beside the project, if there)."""
+"""Decisions that the authors' own systems logged, from the folder in TIDEGATE_VECTORS (or one beside the project)."""
 
 import json
 import os

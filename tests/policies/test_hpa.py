@@ -71,7 +71,7 @@ def test_an_executor_that_left_is_forgotten() -> None:
 
 
 def test_bad_parameters_are_named() -> None:
-    with pytest.raises(InvalidInput, match="need 0 < target <= 1, got 1.5"):
+    with pytest.raises(InvalidInput, match=r"need 0 < target <= 1, got 1\.5"):
         HpaCpu(target=1.5)
-    with pytest.raises(InvalidInput, match="need 0 <= tolerance < 1, got -0.1"):
+    with pytest.raises(InvalidInput, match=r"need 0 <= tolerance < 1, got -0\.1"):
         HpaCpu(tolerance=-0.1)

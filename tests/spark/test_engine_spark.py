@@ -13,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.core import Decision, QueryEnded, QueryFailed
 from tidegate.jobs import job
+from tidegate.spark.actuator import Pace
 from tidegate.spark.engine import SparkEngine
 from tidegate.workloads import Constant, Shape
 
@@ -154,8 +155,9 @@ def test_a_total_that_the_cluster_has_no_room_for_is_told_and_nothing_hangs(
 ) -> None:
     with (
         bids(spark, Constant(300, level=1000), tmp_path) as query,
-        closing(SparkEngine(spark, query, timeout=8)) as engine,
+        closing(SparkEngine(spark, query)) as engine,
     ):
+        engine.actuator.pace = Pace(timeout=8)
         engine.scale(Decision(5, "more than the three there is room for"))
         told: list[str] = []
         eventually(lambda: told.extend(e.kind for e in engine.observe().events) or told)

@@ -1,5 +1,6 @@
 import json
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tidegate.spark.progress import ProgressLog, position, seconds
 RECORDED = Path(__file__).parents[1] / "recorded" / "progress_q11.jsonl"
 
 
-def report(
+def report(  # noqa: PLR0913, each is a field of a report
     at: float,
     start: Any,
     end: Any,
@@ -269,7 +270,7 @@ def test_state_is_summed_over_the_operators() -> None:
 )
 def test_batches_are_contiguous_however_a_counter_is_cut(cuts: list[int], waiting: list[int]) -> None:
     log = ProgressLog()
-    spans = list(zip(cuts, cuts[1:], strict=False))
+    spans = list(pairwise(cuts))
     reports = [report(4 * k, a, b, b + waiting[k], id=k) for k, (a, b) in enumerate(spans)]
     batches = fed(log, *reports)
     assert [b.end for b in batches[:-1]] == [b.begin for b in batches[1:]]
@@ -292,7 +293,7 @@ def test_recorded_batches_are_contiguous(recorded: list[dict[str, Any]]) -> None
     assert [b.begin for b in batches] == [0, *(b.end for b in batches[:-1])]
     assert [b.end - b.begin for b in batches] == [b.rows for b in batches] == [57_526, 52_375, *[60_000] * 6]
     assert batches[0].planned == seconds("2026-11-16T02:33:37.945Z")
-    assert all(b.finished <= later.planned for b, later in zip(batches, batches[1:], strict=False))
+    assert all(b.finished <= later.planned for b, later in pairwise(batches))
     # the base is where the first report starts, which is 0 here
     assert fed(ProgressLog(), *recorded) == batches
 
@@ -318,7 +319,7 @@ def test_recorded_backlog_grows_as_it_must(recorded: list[dict[str, Any]]) -> No
         waiting.append(log.backlog(batch.planned))
     assert waiting[-1] == 629_208 - 469_901
     # from the third on, 90,000 arrive and 60,000 are taken every 3 s
-    growth = [later - earlier for earlier, later in zip(waiting[2:], waiting[3:], strict=False)]
+    growth = [later - earlier for earlier, later in pairwise(waiting[2:])]
     assert growth == [pytest.approx(30_000, rel=0.01)] * 5
     assert log.latency is not None
     # record 409,901 came 409,901 / 30,000 = 13.66 s after the start, 9.1 s before 02:33:58.815, when its batch was done

@@ -1,7 +1,7 @@
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+import threading
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             (self / "cgroup.procs").touch()
 
     monkeypatch.setattr(Path, "mkdir", make)
-    monkeypatch.setattr(Path, "rmdir", lambda self: shutil.rmtree(self))
+    monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
     return folder
 
 
@@ -136,32 +136,103 @@ def test_a_quota_that_cannot_be_had_is_one_warning(
     )
 
 
-class Processes:
-    """Executor -> its JVM, a JVM's tree and the CPU time of it."""
+class Machine:
+    """The executors that run, the processes of each and the CPU time that they used."""
 
     def __init__(self) -> None:
-        self.running: dict[str, int] = {}
-        self.trees: dict[int, list[int]] = {}
+        self.executors: dict[str, list[int]] = {}
         self.used: dict[int, float] = {}
 
     def find(self, application: str) -> dict[str, int]:
         assert application == APP
-        return dict(self.running)
+        return {executor: processes[0] for executor, processes in self.executors.items()}
+
+    def tree(self, process: int) -> list[int]:
+        return next(processes for processes in self.executors.values() if processes[0] == process)
+
+    def cpu(self, process: int) -> float:
+        return self.used[process]
 
 
 @pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
-    known = Processes()
-    monkeypatch.setattr("tidegate.spark.quota.find_executors", known.find)
-    monkeypatch.setattr("tidegate.spark.quota.tree", known.trees.__getitem__)
-    monkeypatch.setattr("tidegate.spark.quota.tree_cpu_seconds", known.used.__getitem__)
-    return known
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    machine = Machine()
+    monkeypatch.setattr("tidegate.spark.quota.find_executors", machine.find)
+    monkeypatch.setattr("tidegate.spark.quota.tree", machine.tree)
+    monkeypatch.setattr("tidegate.spark.quota.tree_cpu_seconds", machine.cpu)
+    return machine
 
 
-def test_an_executor_is_bound_when_it_is_warm(root: Path, processes: Processes) -> None:
+def own(executor: str) -> str:
+    return f"tidegate-{os.getpid()}-{APP}-{executor}"
+
+
+def test_an_executor_is_bound_once_it_is_warm(root: Path, machine: Machine) -> None:
     kept = Quotas(Groups(root, 2), APP, quota=0.25, warmup=10)
-    processes.running, processes.trees, processes.used = {"0": 100}, {100: [100]}, {100: 9.9}
-    monkey = processes.trees, processes.used
-    assert monkey
-    kept = Quotas(Groups(root, 2), APP, quota=0.25, warmup=10)
-    assert kept.allowance("0", cores=2) == 2.0
+    machine.executors, machine.used = {"0": [100], "1": [200]}, {100: 9.9, 200: 10.0}
+    kept.apply()
+    assert (kept.allowance("0", cores=2), kept.allowance("1", cores=2)) == (2.0, 0.25)
+    assert kept.groups.names("tidegate-") == [own("1")]
+    assert (root / own("1") / "cpu.max").read_text() == "25000 100000"
+    assert (root / own("1") / "cgroup.procs").read_text() == "200"
+
+
+def test_new_processes_of_a_bound_executor_join_its_group(root: Path, machine: Machine) -> None:
+    kept = Quotas(Groups(root, 1), APP, quota=0.25, warmup=0)
+    machine.executors, machine.used = {"0": [100]}, {100: 0.0}
+    kept.apply()
+    machine.executors["0"] = [100, 101]
+    kept.apply()
+    assert (root / own("0") / "cgroup.procs").read_text() == "101"
+
+
+def test_the_group_of_an_executor_that_left_is_removed(root: Path, machine: Machine) -> None:
+    kept = Quotas(Groups(root, 1), APP, quota=0.25, warmup=0)
+    machine.executors, machine.used = {"0": [100], "1": [200]}, {100: 0.0, 200: 0.0}
+    kept.apply()
+    del machine.executors["0"]
+    kept.apply()
+    assert kept.groups.names("tidegate-") == [own("1")]
+    assert (kept.allowance("0", cores=1), kept.allowance("1", cores=1)) == (1.0, 0.25)
+
+
+def test_groups_whose_tidegate_died_are_swept_others_are_left(root: Path) -> None:
+    groups = Groups(root, 1)
+    for owner in (DEAD, os.getpid(), 1):
+        groups.make(f"tidegate-{owner}-app-0-1", 0.5)
+    groups.make("tidegate-notes", 0.5)
+    kept = Quotas(groups, APP, quota=0.5, period=60)
+    kept.start()
+    try:
+        left = sorted(groups.names("tidegate-"))
+    finally:
+        kept.close()
+    assert left == sorted(["tidegate-1-app-0-1", f"tidegate-{os.getpid()}-app-0-1", "tidegate-notes"])
+
+
+def test_quotas_end_with_their_block(root: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidegate.spark.quota.find_groups", lambda: Groups(root, 2))
+    machine.executors, machine.used = {"0": [100]}, {100: 10.0}
+    with quotas(APP, 0.5) as kept:
+        assert kept is not None
+        kept.apply()
+        assert kept.groups.names("tidegate-") == [own("0")]
+        assert kept.allowance("0", cores=1) == 0.5
+    assert kept.groups.names("tidegate-") == []
+    assert kept.allowance("0", cores=1) == 1.0
+    assert "tidegate-quotas" not in [thread.name for thread in threading.enumerate()]
+
+
+def test_a_machine_that_takes_the_right_away_is_one_warning(
+    root: Path, machine: Machine, caplog: pytest.LogCaptureFixture
+) -> None:
+    shutil.rmtree(root)
+    machine.executors, machine.used = {"0": [100]}, {100: 10.0}
+    kept = Quotas(Groups(root, 2), APP, quota=0.5, period=0.01)
+    kept.start()
+    assert kept._thread is not None
+    kept._thread.join(timeout=5)  # it gives up by itself
+    assert not kept._thread.is_alive()
+    kept.close()
+    (record,) = caplog.records
+    assert record.getMessage().startswith("CPU quotas are off from now on: ")

@@ -62,26 +62,6 @@ def test_a_second_attempt_of_a_stage_ran_all_its_tasks_again() -> None:
     assert stage(attemptId=1, numFailedTasks=1).reruns == 5
 
 
-def test_a_stage_that_no_executor_reported() -> None:
-    assert Stage.parse(json.loads(json.dumps(FULL_STAGE)), {}).read_by == {}
-
-
-FULL_STAGE = {
-    "stageId": "8",
-    "attemptId": 0,
-    "numTasks": 1,
-    "numCompleteTasks": 1,
-    "numFailedTasks": 0,
-    "numKilledTasks": 0,
-    "inputRecords": 0,
-    "shuffleReadRecords": 0,
-    "outputRecords": 0,
-    "shuffleWriteRecords": 0,
-    "executorRunTime": 0,
-    "executorCpuTime": 0,
-}
-
-
 def test_an_executor_in_seconds() -> None:
     told = {
         "id": "12",

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from tidegate import __version__
@@ -43,21 +44,22 @@ StorePath = Annotated[Path, typer.Option("--store", help="file in which runs are
 def main() -> None:
     """Run the command line; what the user did wrong is a sentence, never a stack trace."""
     try:
-        app(standalone_mode=False)
+        sys.exit(app(standalone_mode=False) or 0)
     except TidegateError as error:
-        err.print(f"[red]tidegate:[/red] {error}", soft_wrap=True, highlight=False)
+        _complain(str(error))
         sys.exit(error.exit_code)
-    except typer.Abort:
-        sys.exit(130)
-    except typer.Exit as end:
-        sys.exit(end.exit_code)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     except Exception as error:
-        if type(error).__module__.split(".")[0] == "click" or hasattr(error, "format_message"):
-            err.print(f"[red]tidegate:[/red] {error.format_message()}", soft_wrap=True)  # type: ignore[attr-defined]
-            sys.exit(2)
-        raise
+        told = getattr(error, "format_message", None)  # what the parser of the command line raises
+        if told is None:
+            raise
+        _complain(told())
+        sys.exit(2)
+
+
+def _complain(message: str) -> None:
+    err.print(f"[red]tidegate:[/red] {escape(message)}", soft_wrap=True, highlight=False)
 
 
 @app.command()
@@ -219,7 +221,7 @@ def _run(experiment: Any, output: Output, store: Path) -> None:
     if outcome.status == "interrupted":
         raise typer.Exit(130)
     if result.get("verified") is False:
-        err.print("[red]tidegate:[/red] the streamed result differs from the batch result over the same records")
+        _complain("the streamed result differs from the batch result over the same records")
         raise typer.Exit(1)
 
 

@@ -14,6 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark import SparkContext
@@ -22,6 +23,14 @@ from tidegate.core import Event
 from tidegate.spark.status import Executor
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long to wait: for the end of a batch before shrinking, and for a request to be met before telling."""
+
+    patience: float = 20.0
+    timeout: float = 60.0
 
 
 class Actuator:
@@ -35,13 +44,12 @@ class Actuator:
         executors: Callable[[], Sequence[Executor]],
         boundary: threading.Event,
         *,
-        patience: float = 20.0,
-        timeout: float = 60.0,
+        requested: int | None = None,
+        pace: Pace = Pace(),  # noqa: B008, a frozen value
     ) -> None:
-        self._jvm: Any = context._jvm
-        self._scala: Any = context._jsc.sc()
+        self._context = context
         self._executors, self._boundary = executors, boundary
-        self._patience, self._timeout = patience, timeout
+        self.pace = pace
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closed = False
@@ -49,7 +57,7 @@ class Actuator:
         #: told to go, though Spark may still list them
         self._leaving: set[str] = set()
         self._events: list[Event] = []
-        self.requested = len(executors())
+        self.requested = len(executors()) if requested is None else requested
         self._thread = threading.Thread(target=self._work, name="tidegate-actuator", daemon=True)
         self._thread.start()
 
@@ -69,9 +77,9 @@ class Actuator:
                 self._since = None
             elif running > self.requested:
                 self._wake.set()  # one that was on its way when fewer were asked for has come since
-            if self._since is not None and time.monotonic() - self._since > self._timeout:
+            if self._since is not None and time.monotonic() - self._since > self.pace.timeout:
                 self._since = None
-                message = f"{self.requested} executors asked for, {running} there after {self._timeout:g} s"
+                message = f"{self.requested} executors asked for, {running} there after {self.pace.timeout:g} s"
                 told.append(Event(now, "ScaleTimeout", message))
         return told
 
@@ -95,12 +103,14 @@ class Actuator:
                     self._events.append(Event(time.time(), "ScaleFailed", f"{self.requested} executors: {error}"))
 
     def _apply(self) -> None:
+        surplus: list[Executor] = []
         if len(self._staying()) > self.requested:
             self._await_boundary()
             if self._closed:
                 return
-            self._kill(victims(self._staying(), self.requested))
-        self._scala.requestTotalExecutors(self.requested, 0, self._jvm.PythonUtils.toScalaMap({}))
+            surplus = victims(self._staying(), self.requested)
+        declare(self._context, surplus, self.requested)
+        self._leaving |= {executor.id for executor in surplus}
 
     def _staying(self) -> list[Executor]:
         listed = self._executors()
@@ -110,12 +120,16 @@ class Actuator:
     def _await_boundary(self) -> None:
         self._boundary.clear()
         if any(executor.active_tasks for executor in self._executors()):
-            self._boundary.wait(self._patience)
+            self._boundary.wait(self.pace.patience)
 
-    def _kill(self, executors: Sequence[Executor]) -> None:
-        if executors:
-            self._scala.killExecutors(self._jvm.PythonUtils.toSeq([executor.id for executor in executors]))
-            self._leaving |= {executor.id for executor in executors}
+
+def declare(context: SparkContext, surplus: Sequence[Executor], total: int) -> None:
+    """Send the surplus away, then say how many there shall be."""
+    jvm: Any = context._jvm
+    scala: Any = context._jsc.sc()
+    if surplus:
+        scala.killExecutors(jvm.PythonUtils.toSeq([executor.id for executor in surplus]))
+    scala.requestTotalExecutors(total, 0, jvm.PythonUtils.toScalaMap({}))
 
 
 def victims(executors: Sequence[Executor], total: int) -> list[Executor]:

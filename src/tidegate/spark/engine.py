@@ -35,7 +35,8 @@ from tidegate.spark.status import Executor, Stage, Status
 class SparkEngine:
     """Watches one query from when it is made until `close`; the query itself is never touched.
 
-    `base` is the source position from which records are counted (see `ProgressLog`).
+    `base` is the source position from which records are counted (see `ProgressLog`); `requested` how many executors the
+    cluster was asked for, where that is not the number there are.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class SparkEngine:
         *,
         quotas: Quotas | None = None,
         base: float | None = None,
-        timeout: float = 60.0,
+        requested: int | None = None,
     ) -> None:
         self._spark, self._query = spark, query
         self._run_id = str(query.runId)
@@ -53,7 +54,9 @@ class SparkEngine:
         self.log = ProgressLog(base=base)
         self._listener = ProgressListener(self._run_id)
         spark.streams.addListener(self._listener)
-        self._actuator = Actuator(spark.sparkContext, self.status.executors, self._listener.boundary, timeout=timeout)
+        self.actuator = Actuator(
+            spark.sparkContext, self.status.executors, self._listener.boundary, requested=requested
+        )
         self._cpu = CpuMeter(str(spark.sparkContext.applicationId), quotas)
         self._slots = SlotMeter()
         self._last_job = -1
@@ -73,15 +76,15 @@ class SparkEngine:
         executors = self.status.executors()
         if batches:
             self._read_stages()
-        events = (*self._lost(now, executors), *self._actuator.check(now, len(executors)))
+        events = (*self._lost(now, executors), *self.actuator.check(now, len(executors)))
         return self._observation(now, executors, batches, events)
 
     def scale(self, decision: Decision) -> None:
-        self._actuator.scale(decision.executors)
+        self.actuator.scale(decision.executors)
 
     def close(self) -> None:
         """Stop watching. The query goes on with the executors it has."""
-        self._actuator.close()
+        self.actuator.close()
         finish("removing the listener", lambda: self._spark.streams.removeListener(self._listener), patience=10)
 
     def _raise_if_over(self, batches: Sequence[Batch]) -> None:
@@ -111,7 +114,7 @@ class SparkEngine:
         """Executors that went although more were asked for: Spark replaces them by itself."""
         present = {executor.id for executor in executors}
         gone, self._known = sorted(self._known - present), present
-        if not gone or len(executors) >= self._actuator.requested:
+        if not gone or len(executors) >= self.actuator.requested:
             return []
         return [Event(now, "ExecutorLost", f"executor {', '.join(gone)} is gone, {len(executors)} left")]
 
@@ -122,7 +125,7 @@ class SparkEngine:
         return Observation(
             time=now,
             executors=len(executors),
-            requested=self._actuator.requested,
+            requested=self.actuator.requested,
             arrival_rate=log.arrival_rate,
             processing_rate=log.processing_rate,
             backlog=log.backlog(now),

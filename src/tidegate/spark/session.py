@@ -16,16 +16,17 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from tidegate.core import EnvironmentMissing, InvalidInput
+from tidegate.spark.actuator import declare, victims
 from tidegate.spark.calls import finish
 from tidegate.spark.embedded import HOST, EmbeddedCluster
 from tidegate.spark.java import find_java
+from tidegate.spark.processes import tree
 from tidegate.spark.status import Status
 
 #: what an executor's JVM needs beside its heap, in MiB
@@ -98,7 +99,8 @@ def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
         embedded = None if cluster.master else stack.enter_context(_embedded(cluster, settings, folder))
         spark = _connect(embedded.url if embedded else str(cluster.master), settings)
         stack.callback(finish, "stopping Spark", spark.stop)
-        _declare(spark, cluster.initial)
+        # at once: a standalone master otherwise starts as many executors as it has room for
+        declare(spark.sparkContext, [], cluster.initial)
         for _ in range(cluster.initial, cluster.maximum if embedded else 0):
             assert embedded is not None
             embedded.add_worker()
@@ -155,9 +157,24 @@ def _jvm(settings: Mapping[str, str], folder: Path) -> Iterator[None]:
     if SparkContext._active_spark_context is not None:
         raise InvalidInput("a Spark session is already open in this process: attach to its query instead")
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    with open(folder / "driver.log", "ab") as log, _output_to(log.fileno()):
+    with open(folder / "driver.log", "ab") as log, _output_to(log.fileno()), _nobody_left_behind():
         SparkContext._ensure_initialized(conf=conf)
     yield
+
+
+@contextlib.contextmanager
+def _nobody_left_behind() -> Iterator[None]:
+    """End the processes that were started in the block if it is cut short: a JVM without its Python would wait for
+    ever.
+    """
+    before = set(tree(os.getpid()))
+    try:
+        yield
+    except BaseException:
+        for process in set(tree(os.getpid())) - before:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        raise
 
 
 @contextlib.contextmanager
@@ -204,12 +221,6 @@ def _connect(master: str, settings: Mapping[str, str]) -> SparkSession:
             signal.signal(signal.SIGINT, handler)
 
 
-def _declare(spark: SparkSession, total: int) -> None:
-    """At once: a standalone master otherwise starts as many executors as it has room for."""
-    context: Any = spark.sparkContext
-    context._jsc.sc().requestTotalExecutors(total, 0, context._jvm.PythonUtils.toScalaMap({}))
-
-
 def _await_executors(spark: SparkSession, cluster: Cluster, patience: float = 90.0) -> None:
     status, deadline = Status(spark.sparkContext), time.monotonic() + patience
     while len(status.executors()) < cluster.initial:
@@ -219,3 +230,6 @@ def _await_executors(spark: SparkSession, cluster: Cluster, patience: float = 90
                 f" {len(status.executors())} came within {patience:g} s: has the cluster room for them?"
             )
         time.sleep(0.2)
+    surplus = victims(status.executors(), cluster.initial)
+    if surplus:
+        declare(spark.sparkContext, surplus, cluster.initial)

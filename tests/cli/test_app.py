@@ -1,0 +1,218 @@
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tidegate import __version__
+from tidegate.cli import main
+from tidegate.cli.doctor import Finding
+from tidegate.core import Batch, Decision, Observation, Step, Tick
+from tidegate.store import Store
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Ended]
+
+
+@pytest.fixture
+def tidegate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """The command, in an empty folder; only such as start no Spark are given to it here."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("TIDEGATE_STORE", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+
+    def call(*words: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["tidegate", *words])
+        code: object = 0
+        try:
+            main()
+        except SystemExit as end:
+            code = end.code or 0
+        told = capsys.readouterr()
+        assert isinstance(code, int)
+        return Ended(code, told.out, told.err)
+
+    return call
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Two runs, of which the last is done and scored."""
+    path = tmp_path / "kept" / "runs.db"
+    with Store.open(path) as kept:
+        kept.begin({"job": "q11", "workload": "cosine", "policy": "static", "slo": 10, "start": 0.0})
+        run = kept.begin({"job": "q1", "workload": "tide", "policy": "hpa-cpu", "slo": 10, "start": 0.0})
+        batch = Batch(0, 1, 2, 0, 100, arrived=100, rows=100)
+        kept.append(run, Tick(Observation(1, 1, 1, arrival_rate=100.0), (Step("hpa-cpu", Decision(2, "busy")),), True))
+        kept.append(run, Tick(Observation(2, 2, 2, arrival_rate=100.0, latency=1.0, batches=(batch,))))
+        kept.end(run, "done", {"latency": {"p95": 4.26}, "workers": {"mean": 1.5}, "verified": True})
+    return path
+
+
+def last(store: Path) -> str:
+    with Store.open(store) as kept:
+        return kept.run("last").id
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--job", "q12"], "no job is named 'q12'; did you mean 'q11'? (known: q1, q11)"),
+        (["--policy", "hpa"], "no policy is named 'hpa'; did you mean 'hpa-cpu'? (known: hpa-cpu, static)"),
+        (["--workload", "cosin"], "no workload is named 'cosin'; did you mean 'cosine'?"),
+        (["--engine", "flink"], "no engine is named 'flink' (known: spark)"),
+        (["--mode", "monitoring"], "no mode is named 'monitoring'; did you mean 'monitor'?"),
+        (["-p", "targett=0.5"], "no option of policy hpa-cpu is named 'targett'; did you mean 'target'?"),
+        (["--policy", "static", "--option", "target=1"], "no option of policy static is named 'target'"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest(tidegate: Command, words: list[str], sentence: str) -> None:
+    ended = tidegate("run", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"tidegate: {sentence}")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--min-executors", "5", "--max-executors", "2"], "need 0 < minimum <= maximum executors, got 5, 2"),
+        (["--min-executors", "0"], "need 0 < minimum <= maximum executors, got 0, 4"),
+        (["--initial", "9"], "run: need 1 <= executors at the start <= 4, got 9"),
+        (["--duration", "soon"], "duration 'soon' is not like 90s, 3m or 1h30m"),
+        (["--duration", "0"], "run: need duration > 0, got 0"),
+        (["--slo", "x"], "duration 'x' is not like 90s, 3m or 1h30m"),
+        (["--rate", "fast"], "rate 'fast' is not like 5000, 250k or 1.2M records/s"),
+        (["--rate", "0"], "run: need peak > 0, got 0"),
+        (["--quota", "3"], "run: need 0.02 <= quota <= 1 cores, got 3"),
+        (["-p", "target"], "policy option 'target' is not NAME=VALUE"),
+        (["-p", "target=1.5"], "policy hpa-cpu: need 0 < target <= 1, got 1.5"),
+        (["-p", "interval=0"], "policy hpa-cpu: need interval > 0 s, got 0"),
+    ],
+)
+def test_a_bad_value_is_one_sentence(tidegate: Command, words: list[str], sentence: str) -> None:
+    assert tidegate("run", *words) == Ended(2, "", f"tidegate: {sentence}\n")
+
+
+@pytest.mark.parametrize("words", [["fly"], ["run", "--fast"], ["runs", "--output", "xml"], ["run", "--cores", "two"]])
+def test_what_the_command_line_does_not_know_is_a_sentence_too(tidegate: Command, words: list[str]) -> None:
+    ended = tidegate(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("tidegate: ")
+    assert words[-1] in ended.err or words[-2] in ended.err
+
+
+@pytest.mark.parametrize("name", ["[/x]", "[bold]", "q[red]1"])
+def test_brackets_are_shown_as_they_were_typed(tidegate: Command, name: str) -> None:
+    ended = tidegate("run", "--job", name)
+    assert ended.code == 2
+    assert f"no job is named {name!r}" in ended.err
+
+
+@pytest.mark.parametrize("command", ["report", "runs"])
+def test_without_a_store_there_is_nothing_to_show(tidegate: Command, command: str) -> None:
+    sentence = "tidegate: there are no runs in .tidegate/tidegate.db yet: `tidegate demo` makes one\n"
+    assert tidegate(command) == Ended(2, "", sentence)
+    assert not Path(".tidegate").exists()  # asking makes none
+    assert "there are no runs in elsewhere.db yet" in tidegate(command, "--store", "elsewhere.db").err
+
+
+def test_what_is_no_store_is_named(tidegate: Command, tmp_path: Path) -> None:
+    ended = tidegate("runs", "--store", str(tmp_path))
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"tidegate: cannot use {tmp_path} as a store of runs: ")
+
+
+def test_an_unknown_run_is_refused_with_those_there_are(tidegate: Command, store: Path) -> None:
+    ended = tidegate("report", "yesterday", "--store", str(store))
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("tidegate: no run 'yesterday' in the store (the last ones: ")
+    assert last(store) in ended.err
+
+
+def test_a_report_is_written_where_it_is_wanted(tidegate: Command, store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "page.html"
+    assert tidegate("report", "last", "-o", str(target), "--store", str(store)) == Ended(0, f"report: {target}\n", "")
+    assert target.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
+
+
+def test_a_report_for_a_program_is_json_and_nothing_else(
+    tidegate: Command, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEGATE_STORE", str(store))
+    ended = tidegate("report", "--output", "json")
+    beside = store.parent / "reports" / f"{last(store)}.html"
+    assert (ended.code, ended.err) == (0, "")
+    assert json.loads(ended.out) == {"run": last(store), "report": str(beside)}
+    assert beside.exists()
+
+
+@pytest.mark.xfail(strict=True, raises=OSError, reason="a report that cannot be written is a stack trace")
+def test_a_report_that_cannot_be_written_is_a_sentence(tidegate: Command, store: Path, tmp_path: Path) -> None:
+    ended = tidegate("report", "last", "-o", str(tmp_path), "--store", str(store))
+    assert (ended.code, ended.out) == (2, "")
+    assert str(tmp_path) in ended.err
+
+
+@pytest.mark.xfail(strict=True, reason="the path is taken for markup")
+def test_a_path_with_brackets_is_shown_whole(tidegate: Command, store: Path, tmp_path: Path) -> None:
+    target = tmp_path / "page[a].html"
+    assert tidegate("report", "-o", str(target), "--store", str(store)).out == f"report: {target}\n"
+
+
+def test_runs_for_a_program(tidegate: Command, store: Path) -> None:
+    ended = tidegate("runs", "--output", "json", "--store", str(store))
+    assert (ended.code, ended.err) == (0, "")
+    first, second = json.loads(ended.out)
+    assert (first["status"], first["spec"]["job"], first["result"]) == ("running", "q11", None)
+    assert (second["id"], second["status"], second["result"]["verified"]) == (last(store), "done", True)
+    assert second.keys() == {"id", "created", "status", "spec", "result"}
+
+
+def test_runs_for_people(tidegate: Command, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    ended = tidegate("runs", "--store", str(store))
+    assert (ended.code, ended.err) == (0, "")
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.out.splitlines() if "│" in line]
+    assert [row[1:] for row in cells] == [
+        ["running", "q11", "cosine", "static", "-", "-", "-"],
+        ["done", "q1", "tide", "hpa-cpu", "4.3 s", "1.5", "True"],
+    ]
+
+
+def test_the_doctor_for_a_program(tidegate: Command) -> None:
+    ended = tidegate("doctor", "--output", "json")
+    found = json.loads(ended.out)
+    assert [one["what"] for one in found] == ["Python", "Java", "PySpark", "cores", "memory", "CPU quotas"]
+    assert all(one.keys() == {"what", "ok", "found", "advice"} for one in found)
+    assert ended.code == (3 if any(one["ok"] is False for one in found) else 0)
+
+
+@pytest.mark.parametrize("output", ["text", "json"])
+@pytest.mark.parametrize(("ok", "code"), [(True, 0), (None, 0), (False, 3)])
+def test_the_doctor_s_exit_code_says_whether_something_needed_is_missing(
+    tidegate: Command, monkeypatch: pytest.MonkeyPatch, output: str, ok: bool | None, code: int
+) -> None:
+    monkeypatch.setattr("tidegate.cli.doctor.findings", lambda: [Finding("Java", ok, "11", "get another")])
+    ended = tidegate("doctor", "--output", output)
+    assert ended.code == code
+    assert "get another" in ended.out
+
+
+def test_the_version(tidegate: Command) -> None:
+    assert tidegate("--version") == Ended(0, f"tidegate {__version__}\n", "")
+
+
+def test_the_help_names_every_command(tidegate: Command) -> None:
+    ended = tidegate("--help")
+    assert ended.code == 0
+    for command in ("demo", "run", "report", "runs", "doctor"):
+        assert f" {command} " in ended.out
+        assert tidegate(command, "--help").code == 0

@@ -1,0 +1,251 @@
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.core import Event
+from tidegate.spark.actuator import Actuator, victims
+from tidegate.spark.status import Executor
+
+
+def executor(id: str, *, tasks: int = 0, added: float = 0.0) -> Executor:
+    return Executor(id, "host", 1, tasks, 0.0, added)
+
+
+class Cluster:
+    """A Spark context as far as the actuator knows it; it writes down what it is asked for and does nothing."""
+
+    def __init__(self, *executors: Executor) -> None:
+        self.present = list(executors)
+        self.looks = 0
+        self.calls: list[tuple[str, Any]] = []
+        self.refusal: Exception | None = None
+        self._jvm = SimpleNamespace(PythonUtils=SimpleNamespace(toScalaMap=dict, toSeq=list))
+        self._jsc = SimpleNamespace(sc=lambda: self)
+
+    def executors(self) -> list[Executor]:
+        self.looks += 1
+        return list(self.present)
+
+    def requestTotalExecutors(self, total: int, tasks: int, hosts: dict[str, int]) -> bool:
+        self._note("total", total)
+        assert (tasks, hosts) == (0, {})
+        return True
+
+    def killExecutors(self, ids: list[str]) -> bool:
+        self._note("kill", ids)
+        return True
+
+    def _note(self, what: str, value: Any) -> None:
+        if self.refusal is not None:
+            raise self.refusal
+        self.calls.append((what, value))
+
+
+class Bench:
+    """An actuator over a cluster, and the boundary between batches."""
+
+    def __init__(self, cluster: Cluster, **times: float) -> None:
+        self.cluster, self.boundary = cluster, threading.Event()
+        self.actuator = Actuator(cluster, cluster.executors, self.boundary, **times)  # type: ignore[arg-type]
+
+    @property
+    def calls(self) -> list[tuple[str, Any]]:
+        return self.cluster.calls
+
+    def waits_for_a_boundary(self) -> None:
+        # it looks when it is made, when it starts to scale, and for tasks just before it waits
+        until(lambda: self.cluster.looks >= 3)
+
+
+def until(true: Callable[[], bool], deadline: float = 5.0) -> None:
+    end = time.monotonic() + deadline
+    while not true():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.002)
+
+
+Benches = Callable[..., Bench]
+
+
+@pytest.fixture
+def bench() -> Iterator[Benches]:
+    made: list[Bench] = []
+
+    def make(*executors: Executor, **times: float) -> Bench:
+        made.append(Bench(Cluster(*executors), **times))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.actuator.close()
+
+
+IDLE = (executor("0", added=1), executor("1", added=2), executor("2", added=3))
+BUSY = (executor("0", tasks=1, added=1), executor("1", tasks=1, added=2), executor("2", tasks=1, added=3))
+
+
+def test_idle_ones_go_first_then_the_youngest() -> None:
+    known = [executor("a", tasks=2, added=9), executor("b", added=1), executor("c", added=5), executor("d", tasks=1)]
+    assert [e.id for e in victims(known, total=0)] == ["c", "b", "d", "a"]
+    assert [e.id for e in victims(known, total=2)] == ["c", "b"]
+    assert [e.id for e in victims(BUSY, total=1)] == ["2", "1"]
+    assert victims(known, total=4) == victims(known, total=9) == victims([], total=1) == []
+
+
+def test_at_first_what_is_there_was_asked_for(bench: Benches) -> None:
+    one = bench(*IDLE)
+    assert (one.actuator.requested, one.calls, one.actuator.check(0, running=3)) == (3, [], [])
+
+
+def test_growing_asks_for_the_total_at_once(bench: Benches) -> None:
+    one = bench(*BUSY, patience=60)
+    one.actuator.scale(5)
+    assert one.actuator.requested == 5
+    until(lambda: one.calls == [("total", 5)])
+    assert not one.boundary.is_set()
+
+
+def test_shrinking_waits_for_the_boundary_then_kills_and_then_declares_the_total(bench: Benches) -> None:
+    one = bench(*BUSY, patience=60)
+    one.actuator.scale(1)
+    one.waits_for_a_boundary()
+    assert one.calls == []
+    one.cluster.present = list(IDLE)  # the batch is over
+    one.boundary.set()
+    until(lambda: len(one.calls) == 2)
+    assert one.calls == [("kill", ["2", "1"]), ("total", 1)]
+
+
+def test_an_old_boundary_does_not_count(bench: Benches) -> None:
+    one = bench(*BUSY, patience=60)
+    one.boundary.set()  # of a batch before
+    one.actuator.scale(2)
+    one.waits_for_a_boundary()
+    assert one.calls == []
+    one.boundary.set()
+    until(lambda: one.calls == [("kill", ["2"]), ("total", 2)])
+
+
+def test_shrinking_an_idle_query_waits_for_nothing(bench: Benches) -> None:
+    one = bench(*IDLE, patience=60)
+    one.actuator.scale(2)
+    until(lambda: one.calls == [("kill", ["2"]), ("total", 2)])
+
+
+def test_without_a_boundary_it_goes_on_when_its_patience_ends(bench: Benches) -> None:
+    one = bench(*BUSY, patience=0.05)
+    one.actuator.scale(1)
+    until(lambda: one.calls == [("kill", ["2", "1"]), ("total", 1)])
+
+
+def test_who_goes_is_chosen_after_the_wait(bench: Benches) -> None:
+    one = bench(*BUSY, patience=60)
+    one.actuator.scale(2)
+    one.waits_for_a_boundary()
+    one.cluster.present = [executor("0", added=1), executor("7", tasks=1, added=9)]  # one was lost meanwhile
+    one.boundary.set()
+    until(lambda: one.calls == [("total", 2)])
+
+
+def test_the_same_total_again_kills_nobody(bench: Benches) -> None:
+    one = bench(*IDLE)
+    for times in (1, 2):
+        one.actuator.scale(3)
+        until(lambda times=times: len(one.calls) == times)  # type: ignore[misc]
+    assert one.calls == [("total", 3), ("total", 3)]
+    assert one.actuator.check(0, running=3) == []
+
+
+def test_what_was_asked_for_before_it_was_made_can_be_told(bench: Benches) -> None:
+    one = bench(executor("0"), requested=2)  # one of the two is still starting
+    assert (one.actuator.requested, one.calls) == (2, [])
+
+
+def test_one_that_comes_late_is_sent_away_and_one_that_leaves_slowly_is_not_sent_twice(bench: Benches) -> None:
+    one = bench(*IDLE)
+    one.actuator.scale(2)
+    until(lambda: one.calls == [("kill", ["2"]), ("total", 2)])
+    one.cluster.present.append(executor("3", added=9))  # was on its way; and 2 is still listed
+    one.actuator.check(0, running=4)
+    until(lambda: len(one.calls) == 4)
+    assert one.calls[2:] == [("kill", ["3"]), ("total", 2)]
+
+
+@pytest.mark.xfail(strict=True, reason="a shrink that waits for its boundary holds up a growth after it")
+def test_growing_asks_at_once_even_while_a_shrink_waits(bench: Benches) -> None:
+    one = bench(*BUSY, patience=60)
+    one.actuator.scale(1)
+    one.waits_for_a_boundary()
+    one.actuator.scale(5)
+    until(lambda: one.calls == [("total", 5)], deadline=0.3)
+
+
+def events_of(one: Bench, now: float, running: int) -> list[Event]:
+    """What it tells, once it tells something."""
+    events: list[Event] = []
+    until(lambda: bool(events.extend(one.actuator.check(now, running)) or events))
+    return events
+
+
+def test_a_request_that_is_not_met_in_time_is_told_once(bench: Benches) -> None:
+    one = bench(executor("0"), timeout=0.05)
+    one.actuator.scale(3)
+    assert events_of(one, 77.0, running=1) == [
+        Event(77.0, "ScaleTimeout", "3 executors asked for, 1 there after 0.05 s")
+    ]
+    time.sleep(0.06)  # as long again
+    one.actuator.scale(3)  # and said again
+    time.sleep(0.06)
+    assert one.actuator.check(78.0, running=1) == []
+    one.actuator.scale(4)  # another request, another time to meet it
+    assert events_of(one, 79.0, running=2) == [
+        Event(79.0, "ScaleTimeout", "4 executors asked for, 2 there after 0.05 s")
+    ]
+
+
+def test_a_request_that_was_met_is_never_told(bench: Benches) -> None:
+    one = bench(executor("0"), timeout=0.05)
+    one.actuator.scale(3)
+    assert one.actuator.check(0, running=3) == []
+    time.sleep(0.06)
+    assert one.actuator.check(1, running=2) == []  # one was lost later: that is another story
+
+
+def test_a_refusal_of_the_cluster_is_an_event_and_not_the_end(bench: Benches) -> None:
+    one = bench(*IDLE)
+    one.cluster.refusal = RuntimeError("no more room")
+    one.actuator.scale(9)
+    found = [(event.kind, event.message) for event in events_of(one, 0, running=3)]
+    assert found == [("ScaleFailed", "9 executors: no more room")]
+    assert one.actuator.check(0, running=3) == []
+    one.cluster.refusal = None
+    one.actuator.scale(4)
+    until(lambda: one.calls == [("total", 4)])
+
+
+def threads() -> int:
+    return sum(thread.name == "tidegate-actuator" for thread in threading.enumerate())
+
+
+def test_closing_ends_its_thread(bench: Benches) -> None:
+    before = threads()
+    one = bench(*IDLE)
+    assert threads() == before + 1
+    one.actuator.close()
+    assert threads() == before
+    one.actuator.close()  # again is harmless
+    one.actuator.scale(7)
+    assert one.calls == []
+
+
+def test_closing_does_not_wait_for_a_boundary_and_kills_nobody(bench: Benches) -> None:
+    before = threads()
+    one = bench(*BUSY, patience=60)
+    one.actuator.scale(1)
+    one.waits_for_a_boundary()
+    one.actuator.close()
+    assert (threads(), one.calls) == (before, [])
