@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from tidegate.control import Autoscaler
 from tidegate.core import InvalidInput, Limits, Policy, UnknownName
@@ -23,8 +24,10 @@ class Preset:
 
 
 def _static(limits: Limits, options: dict[str, float]) -> Autoscaler:
-    executors = int(options["executors"]) or limits.maximum
-    return Autoscaler(Static(executors, interval=options["interval"]), limits, name="static")
+    executors = options["executors"]
+    if not (executors >= 0 and float(executors).is_integer()):
+        raise InvalidInput(f"policy static: need a whole number of executors >= 0, got {executors:g}")
+    return Autoscaler(Static(int(executors) or limits.maximum, options["interval"]), limits, name="static")
 
 
 def _hpa_cpu(limits: Limits, options: dict[str, float]) -> Autoscaler:
@@ -63,6 +66,6 @@ def autoscaler(policy: str | Policy, limits: Limits, options: Options | None = N
         if key not in preset.options:
             raise UnknownName(f"option of policy {policy}", key, preset.options)
     merged = {**preset.options, **(options or {})}
-    if merged["interval"] <= 0:
+    if not 0 < merged["interval"] < inf:
         raise InvalidInput(f"policy {policy}: need interval > 0 s, got {merged['interval']:g}")
     return preset.make(limits, merged)

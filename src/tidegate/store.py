@@ -87,14 +87,12 @@ class Store:
         raise InvalidInput(f"a thousand runs began in the second {stem}: one store is not meant for that")
 
     def append(self, run: str, tick: Tick) -> None:
-        obs = tick.observation
+        obs, decision = tick.observation, tick.decision
+        seen, steps = json.dumps(asdict(obs)), json.dumps([asdict(step) for step in tick.steps])
         self._db.execute("BEGIN")
-        cursor = self._db.execute(
-            "INSERT INTO ticks (run, time, observation) VALUES (?, ?, ?)", (run, obs.time, json.dumps(asdict(obs)))
-        )
-        if tick.decision is not None:
-            steps = json.dumps([asdict(step) for step in tick.steps])
-            chosen = (tick.decision.executors, tick.acted, tick.decision.reason, steps)
+        cursor = self._db.execute("INSERT INTO ticks (run, time, observation) VALUES (?, ?, ?)", (run, obs.time, seen))
+        if decision is not None:
+            chosen = (decision.executors, tick.acted, decision.reason, steps)
             self._db.execute(
                 "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (cursor.lastrowid, run, obs.time, obs.requested, *chosen),
@@ -106,7 +104,10 @@ class Store:
         self._db.execute("UPDATE runs SET status = ?, result = ? WHERE id = ?", values)
 
     def runs(self) -> list[Run]:
-        return [_run(row) for row in self._db.execute("SELECT id, created, status, spec, result FROM runs ORDER BY id")]
+        return [
+            _run(row)
+            for row in self._db.execute("SELECT id, created, status, spec, result FROM runs ORDER BY created, rowid")
+        ]
 
     def run(self, id: str) -> Run:
         """By its id, or `last`."""

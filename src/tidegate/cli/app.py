@@ -158,7 +158,7 @@ def report(
     with _existing(store) as kept:
         found = kept.run(run)
         path = _report(kept, found.id, store, to)
-    _show(output, {"run": found.id, "report": str(path)}, f"report: {path}")
+    _show(output, {"run": found.id, "report": str(path)}, escape(f"report: {path}"))
 
 
 @app.command()
@@ -243,7 +243,10 @@ def _report(store: Store, run: str, beside: Path, to: Path | None) -> Path:
     from tidegate.report import write  # noqa: PLC0415
 
     path = to or beside.parent / "reports" / f"{run}.html"
-    return write(store.run(run), (tick for _, tick in store.ticks(run)), path)
+    try:
+        return write(store.run(run), (tick for _, tick in store.ticks(run)), path)
+    except OSError as error:
+        raise InvalidInput(f"cannot write the report to {path}: {error.strerror}") from None
 
 
 def _existing(path: Path) -> Any:
@@ -271,7 +274,7 @@ def _summary(result: dict[str, Any]) -> Table | str:
     table.add_row("rescales", f"{rescales['up']} up, {rescales['down']} down; {result['rerun_tasks']} tasks ran again")
     verdict = {True: "yes: stream and batch agree", False: "NO: stream and batch differ", None: "not checked"}
     table.add_row("verified", verdict[result["verified"]])
-    table.add_row("report", str(result["report"]))
+    table.add_row("report", escape(str(result["report"])))
     return table
 
 

@@ -35,7 +35,7 @@ def count(value: float | None) -> str:
     if value is None:
         return "-"
     for size, unit, digits in ((1e9, " G", 2), (1e6, " M", 2), (1e3, " k", 1)):
-        if abs(value) >= size:
+        if abs(value) >= size * 0.99995:  # what would be written as 1000 of the next smaller unit
             return f"{value / size:.{digits}f}{unit}"
     return f"{value:.0f}"
 

@@ -36,6 +36,9 @@ class HpaCpu:
             raise InvalidInput(f"policy hpa-cpu: need 0 < target <= 1, got {self.target}")
         if not 0 <= self.tolerance < 1:
             raise InvalidInput(f"policy hpa-cpu: need 0 <= tolerance < 1, got {self.tolerance}")
+        if not (self.window > 0 and self.readiness >= 0):
+            told = f"got {self.window}, {self.readiness}"
+            raise InvalidInput(f"policy hpa-cpu: need window > 0 s and readiness >= 0 s, {told}")
 
     def observe(self, obs: Observation) -> None:
         """Keep the CPU of every executor that is ready; forget the executors that are gone."""

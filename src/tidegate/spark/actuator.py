@@ -54,6 +54,7 @@ class Actuator:
         self._wake = threading.Event()
         self._closed = False
         self._since: float | None = None
+        self._retry_at: float | None = None
         #: told to go, though Spark may still list them
         self._leaving: set[str] = set()
         self._events: list[Event] = []
@@ -70,15 +71,21 @@ class Actuator:
         self._wake.set()
 
     def check(self, now: float, running: int) -> list[Event]:
-        """What happened since the last call; a request that is not met in time is told once."""
+        """What happened since the last call; a request that is not met in time is told once.
+
+        Scaling is corrected until it holds: executors that were on their way when fewer were asked for are sent away
+        too, and what the cluster refused is asked for again.
+        """
         with self._lock:
             told, self._events = self._events, []
             if running == self.requested:
                 self._since = None
-            elif running > self.requested:
-                self._wake.set()  # one that was on its way when fewer were asked for has come since
+            if running > self.requested or (self._retry_at is not None and time.monotonic() > self._retry_at):
+                self._retry_at = None
+                self._wake.set()
             if self._since is not None and time.monotonic() - self._since > self.pace.timeout:
                 self._since = None
+                self._leaving.clear()  # those that have not gone by now are told again
                 message = f"{self.requested} executors asked for, {running} there after {self.pace.timeout:g} s"
                 told.append(Event(now, "ScaleTimeout", message))
         return told
@@ -101,6 +108,7 @@ class Actuator:
                 log.warning("could not scale to %d executors: %s", self.requested, error)
                 with self._lock:
                     self._events.append(Event(time.time(), "ScaleFailed", f"{self.requested} executors: {error}"))
+                    self._retry_at = time.monotonic() + self.pace.patience
 
     def _apply(self) -> None:
         surplus: list[Executor] = []
@@ -118,9 +126,14 @@ class Actuator:
         return [executor for executor in listed if executor.id not in self._leaving]
 
     def _await_boundary(self) -> None:
+        """Until a batch ends, patience does, or there is no one to send away any more."""
         self._boundary.clear()
-        if any(executor.active_tasks for executor in self._executors()):
-            self._boundary.wait(self.pace.patience)
+        if not any(executor.active_tasks for executor in self._executors()):
+            return
+        deadline = time.monotonic() + self.pace.patience
+        while not self._boundary.wait(0.1) and time.monotonic() < deadline:
+            if self._closed or self.requested >= len(self._staying()):
+                return
 
 
 def declare(context: SparkContext, surplus: Sequence[Executor], total: int) -> None:

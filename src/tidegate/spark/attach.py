@@ -88,7 +88,7 @@ def bounds(conf: Mapping[str, str], minimum: int | None, maximum: int | None) ->
 
 def _whole(conf: Mapping[str, str], key: str) -> int | None:
     text = conf.get(key)
-    if text is not None and not text.strip().isdigit():
+    if text is not None and not text.strip().isdecimal():
         raise InvalidInput(f"{key} must be a whole number, got {text!r}")
     return None if text is None else int(text)
 
@@ -98,7 +98,7 @@ def _session(query: StreamingQuery) -> SparkSession:
     if not hasattr(query, "_jsq") or spark is None or not hasattr(spark, "_jsparkSession"):
         raise InvalidInput("attach needs the driver's own session: a Spark Connect client cannot change executors")
     master = str(spark.sparkContext.master)
-    if master.startswith("local["):
+    if master == "local" or master.startswith("local["):
         raise InvalidInput(f"master {master!r} has no executors to add or remove")
     return spark
 

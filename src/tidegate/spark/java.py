@@ -29,7 +29,10 @@ def find_java() -> Java:
     if path is None:
         place = f"JAVA_HOME={home} has no bin/java" if home else "no java on the PATH and no JAVA_HOME"
         raise EnvironmentMissing(f"Spark needs Java {_either()}, but there is {place}: {HOW}")
-    told = subprocess.run([path, "-version"], capture_output=True, text=True, check=False).stderr
+    try:
+        told = subprocess.run([path, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError as error:
+        raise EnvironmentMissing(f"Spark needs Java {_either()}, but {path} does not run ({error}): {HOW}") from None
     version = parse_version(told)
     if version is None or version not in SUPPORTED:
         raise EnvironmentMissing(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -57,7 +57,7 @@ def seconds(timestamp: str) -> float:
 class ProgressLog:
     """What the reports of one query say so far; `window` is the span over which rates are taken.
 
-    Records are counted from `base`, a source position; by default the position at which the first report starts.
+    Records are counted from `base`, a source position; by default from the first report's first record.
     """
 
     window: float = 15.0
@@ -70,6 +70,10 @@ class ProgressLog:
     state_bytes: int | None = None
     rows_dropped: int = 0
     watermark: str | None = None
+    #: where the source stood after the last report
+    _position: float | None = None
+    #: until when nothing came
+    _idle: float | None = None
     #: rows per unit of a source's position: 1 for record counters, the rows per second for Spark's `rate`
     _unit: float = 1.0
     _units: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=20))
@@ -81,46 +85,58 @@ class ProgressLog:
         """Take in one report; the batch it tells of, if it tells of one that ran."""
         planned = seconds(report["timestamp"])
         durations = report.get("durationMs") or {}
-        sources = report.get("sources") or []
         rows = int(report.get("numInputRows") or 0)
-        end = _sum(source.get("endOffset") for source in sources)
-        if end is None:
-            end = self._last_position() + rows
-        begin = _sum(source.get("startOffset") for source in sources)
-        self._learn_unit(begin, end, rows)
-        if begin is None:
-            begin = end - rows / self._unit
-        if self.base is None:
-            self.base = begin
-        latest = _sum(source.get("latestOffset") for source in sources)
-        arrived = None if latest is None else (latest - self.base) * self._unit
+        begin, end = self._records(report.get("sources") or [], rows)
+        latest = _sum(source.get("latestOffset") for source in report.get("sources") or [])
+        waiting = None if latest is None or self._position is None else (latest - self._position) * self._unit
+        arrived = None if waiting is None else end + max(0.0, waiting)
         self._arrive(planned, arrived)
         if "addBatch" not in durations:
             return None
         spent = durations.get("triggerExecution", 0) / 1000
-        bounds = ((begin - self.base) * self._unit, (end - self.base) * self._unit)
-        self._finish(Batch(int(report["batchId"]), planned, planned + spent, *bounds, arrived, rows), spent)
+        self._finish(Batch(int(report["batchId"]), planned, planned + spent, begin, end, arrived, rows), spent)
         self._learn_state(report)
         return self.batch
 
+    def _records(self, sources: Sequence[Mapping[str, Any]], rows: int) -> tuple[float, float]:
+        """The numbers of a report's records: after those of the last one, by offsets where these count records, else
+        by rows.
+        """
+        start, stop = (_sum(source.get(key) for source in sources) for key in ("startOffset", "endOffset"))
+        if start is None:  # the first report of a query that started afresh
+            start = self.base if self._position is None else self._position
+        begin = 0.0 if self.batch is None else self.batch.end
+        if start is not None and self._position is not None:
+            begin += max(0.0, start - self._position) * self._unit  # reports that were missed
+        elif start is not None and self.base is not None:
+            begin += start - self.base
+        self._learn_unit(start, stop, rows)
+        self._position = stop if stop is not None else self._position
+        counted = start is not None and stop is not None and self._unit == 1.0
+        return begin, begin + (_distance(start, stop) if counted else rows)
+
     def idle(self, now: float) -> None:
         """The query waits for data: nothing has arrived since the last report."""
-        if self._arrived:
-            self._arrived.append((now, self._arrived[-1][1]))
+        self._idle = now
 
     @property
     def arrival_rate(self) -> float | None:
-        return _slope(self._arrived, self.window)
+        return _slope(self._arrivals(), self.window)
 
     @property
     def processing_rate(self) -> float | None:
         return _slope(self._finished, self.window)
 
+    def _arrivals(self) -> Sequence[tuple[float, float]]:
+        if self._idle is None or not self._arrived or self._idle <= self._arrived[-1][0]:
+            return self._arrived
+        return [*self._arrived, (self._idle, self._arrived[-1][1])]
+
     def backlog(self, now: float) -> float | None:
         """Between reports what arrives is taken to come at the last rate; a running batch counts as waiting."""
         if not self._arrived or self.batch is None:
             return None
-        time, arrived = self._arrived[-1]
+        time, arrived = self._arrivals()[-1]
         since = (self.arrival_rate or 0.0) * max(0.0, now - time)
         return max(0.0, arrived + since - self.batch.end)
 
@@ -140,20 +156,20 @@ class ProgressLog:
         (t0, n0), (t1, n1) = points[k - 1], points[k]
         return t0 + (t1 - t0) * (record - n0) / (n1 - n0)
 
-    def _last_position(self) -> float:
-        return 0.0 if self.batch is None else self.batch.end / self._unit + (self.base or 0.0)
-
-    def _learn_unit(self, begin: float | None, end: float, rows: int) -> None:
-        if begin is None or end <= begin or rows == 0:
+    def _learn_unit(self, start: float | None, stop: float | None, rows: int) -> None:
+        if start is None or stop is None or stop <= start or rows == 0:
             return
-        self._units.append((end - begin, rows))
+        self._units.append((stop - start, rows))
         unit = sum(rows for _, rows in self._units) / sum(steps for steps, _ in self._units)
         # tasks that ran twice and transaction markers move the ratio a little: a counter of records stays one
         self._unit = 1.0 if abs(unit - 1) < 0.05 else unit
 
     def _arrive(self, planned: float, arrived: float | None) -> None:
+        quiet, self._idle = self._idle, None
         if arrived is None:
             return
+        if quiet is not None and self._arrived and self._arrived[-1][0] < quiet < planned:
+            self._arrived.append((quiet, self._arrived[-1][1]))
         if not self._arrived:
             self._arrived.append((planned, arrived))
         elif planned > self._arrived[-1][0]:
@@ -176,7 +192,11 @@ class ProgressLog:
             self.rows_dropped += sum(int(o.get("numRowsDroppedByWatermark") or 0) for o in operators)
 
 
-def _slope(points: deque[tuple[float, float]], window: float) -> float | None:
+def _distance(start: float | None, stop: float | None) -> float:
+    return 0.0 if start is None or stop is None else max(0.0, stop - start)
+
+
+def _slope(points: Sequence[tuple[float, float]], window: float) -> float | None:
     """Between the last point and the youngest one that is at least `window` older, or the oldest there is."""
     if len(points) < 2:
         return None

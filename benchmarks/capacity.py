@@ -1,0 +1,122 @@
+"""What one more executor is worth: capacity of q1 with 1, 2, 4 and 8 executors under CPU quotas, and what a rescale costs.
+
+One query on the embedded cluster takes batches of a fixed number of records as fast as it can. At each number of executors the
+capacity is records over duration of the median batch, once things have settled. A rescale's cost is the longest batch between the request
+and the settled state, as a multiple of a settled batch before it.
+
+    python benchmarks/capacity.py [--quota 0.15] [--limit 1200000] [--rounds 1]
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tidegate.core import Batch, Decision
+from tidegate.jobs import job
+from tidegate.spark.engine import SparkEngine
+from tidegate.spark.quota import quotas
+from tidegate.spark.session import Cluster, session, workspace
+from tidegate.spark.source import register
+from tidegate.workloads import Constant
+
+STEPS = (1, 2, 4, 8, 4, 2, 1)
+
+
+@dataclass(frozen=True)
+class Settled:
+    executors: int
+    #: records/s of the median batch
+    capacity: float
+    #: seconds of the median batch, and of the longest since the request
+    batch: float
+    longest: float
+    reruns: int
+
+
+@contextmanager
+def watched_query(spark: SparkSession, limit: int, folder: Path) -> Iterator[SparkEngine]:
+    options = {
+        "workload": json.dumps(Constant(36_000, level=1e8).spec()),
+        "partitions": "16",
+        "maxRowsPerTrigger": str(limit),
+    }
+    records = spark.readStream.format("tidegate").options(**options).load()
+    writer = job("q1").build(records).writeStream.format("noop")
+    query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
+    try:
+        with quotas(str(spark.sparkContext.applicationId), given.quota) as kept:
+            if kept is None:
+                sys.exit("capacity: this benchmark needs CPU quotas (see tidegate doctor)")
+            with closing(SparkEngine(spark, query, quotas=kept, base=0)) as engine:
+                yield engine
+        failure = query.exception()
+        if failure is not None:
+            sys.exit(f"capacity: a batch failed: {failure}")
+    finally:
+        query.stop()
+
+
+def batches(engine: SparkEngine) -> Iterator[tuple[Batch, int, int]]:
+    """Each finished batch, with the executors there and the tasks run again by then."""
+    while True:
+        obs = engine.observe()
+        for batch in obs.batches:
+            yield batch, obs.executors, obs.rerun_tasks
+        time.sleep(0.2)
+
+
+def settle(engine: SparkEngine, executors: int, need: int = 6) -> Settled:
+    """Rescale, then wait until `need` batches in a row ran with that many and the last half of them agree within a fifth."""
+    engine.scale(Decision(executors, "benchmark"))
+    since, spans, reruns = time.time(), [], None
+    longest = 0.0
+    for batch, running, again in batches(engine):
+        reruns = again if reruns is None else reruns
+        if batch.finished < since:
+            continue
+        span = batch.finished - batch.planned
+        longest = max(longest, span)
+        spans = [*spans, span] if running == executors else []
+        last = spans[-need // 2 :]
+        if len(spans) >= need and max(last) < 1.2 * min(last):
+            middle = statistics.median(last)
+            return Settled(executors, given.limit / middle, middle, longest, again - reruns)
+    raise AssertionError("endless")
+
+
+def main() -> None:
+    found: list[Settled] = []
+    with workspace() as folder, session(Cluster(initial=1, maximum=max(STEPS)), folder) as spark:
+        register(spark)
+        with watched_query(spark, given.limit, folder) as engine:
+            for _ in range(given.rounds):
+                for executors in STEPS:
+                    found.append(settle(engine, executors))
+                    tell(found)
+
+
+def tell(found: list[Settled]) -> None:
+    last = found[-1]
+    one = statistics.median(s.capacity for s in found if s.executors == 1)
+    line = f"{last.executors} executors: {last.capacity / 1e3:6.0f} k records/s, {last.capacity / one:4.2f} x one,"
+    line += f" batch {last.batch:5.2f} s, {last.reruns} tasks run again"
+    if len(found) > 1:
+        line += f", longest batch {last.longest:.1f} s = {last.longest / found[-2].batch:.1f} x the settled one before"
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quota", type=float, default=0.15)
+    parser.add_argument("--limit", type=int, default=1_200_000)
+    parser.add_argument("--rounds", type=int, default=1)
+    given = parser.parse_args()
+    main()

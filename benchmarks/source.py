@@ -1,0 +1,80 @@
+"""How fast the embedded source feeds Spark on one core, beside Spark's own `rate` sources in the same run.
+
+Driver, executor and Python worker are bound to one core together (local mode), so the figures are per core of everything. Each measurement
+is the median over the batches of one query into a `noop` sink; the sources take turns, and the spread over the rounds is given.
+
+    python benchmarks/source.py [--rounds 3] [--seconds 12]
+"""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+from pyspark.sql import DataFrame, SparkSession
+
+from tidegate.spark.source import register
+from tidegate.workloads import Constant
+
+ROWS = 8_000_000
+
+
+def spark_session() -> SparkSession:
+    settings = {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.driver.host": "127.0.0.1"}
+    builder = SparkSession.builder.master("local[1]")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def sources(spark: SparkSession) -> dict[str, DataFrame]:
+    load = json.dumps(Constant(3600, level=1e9).spec())
+    ours = spark.readStream.format("tidegate").options(workload=load, partitions="1", maxRowsPerTrigger=str(ROWS))
+    theirs = spark.readStream.format("rate-micro-batch").options(rowsPerBatch=str(ROWS), numPartitions="1")
+    endless = spark.readStream.format("rate").options(rowsPerSecond="20000000", numPartitions="1")
+    return {
+        "rate": endless.load(),
+        "rate-micro-batch": theirs.load(),
+        "numbers": ours.option("events", "numbers").load(),
+        "bids": ours.option("events", "bids").load(),
+    }
+
+
+def rate(stream: DataFrame, seconds: float) -> float:
+    """Records/s of the median batch, the first left out."""
+    with tempfile.TemporaryDirectory() as checkpoint:
+        query = stream.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
+        time.sleep(seconds)
+        done = [p for p in query.recentProgress if p["numInputRows"] >= ROWS / 2][1:]
+        query.stop()
+    return statistics.median(p["numInputRows"] / (p["durationMs"]["triggerExecution"] / 1000) for p in done)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=14)
+    given = parser.parse_args()
+    spark = spark_session()
+    register(spark)
+    streams = sources(spark)
+    found: dict[str, list[float]] = {name: [] for name in streams}
+    for _ in range(given.rounds):
+        for name, stream in streams.items():
+            found[name].append(rate(stream, given.seconds))
+    spark.stop()
+    base = statistics.median(found["rate"])
+    for name, rates in found.items():
+        middle = statistics.median(rates)
+        spread = f"{min(rates) / 1e6:.2f} to {max(rates) / 1e6:.2f}"
+        print(f"{name:18} {middle / 1e6:.2f} M records/s per core ({spread}), {middle / base:.2f} x rate")
+
+
+if __name__ == "__main__":
+    main()
