@@ -1,8 +1,9 @@
-"""What one more executor is worth: capacity of q1 with 1, 2, 4 and 8 executors under CPU quotas, and what a rescale costs.
+"""What one more executor is worth: capacity of q1 with 1, 2, 4 and 8 executors under CPU quotas, and what a rescale
+costs.
 
-One query on the embedded cluster takes batches of a fixed number of records as fast as it can. At each number of executors the
-capacity is records over duration of the median batch, once things have settled. A rescale's cost is the longest batch between the request
-and the settled state, as a multiple of a settled batch before it.
+One query on the embedded cluster takes batches of a fixed number of records as fast as it can. At each number of
+executors the capacity is records over duration of the median batch, once things have settled. A rescale's cost is the
+longest batch between the request and the settled state, as a multiple of a settled batch before it.
 
     python benchmarks/capacity.py [--quota 0.15] [--limit 1200000] [--rounds 1]
 """
@@ -74,7 +75,9 @@ def batches(engine: SparkEngine) -> Iterator[tuple[Batch, int, int]]:
 
 
 def settle(engine: SparkEngine, executors: int, need: int = 6) -> Settled:
-    """Rescale, then wait until `need` batches in a row ran with that many and the last half of them agree within a fifth."""
+    """Rescale, then wait until `need` batches in a row ran with that many and the last half of them agree within a
+    fifth.
+    """
     engine.scale(Decision(executors, "benchmark"))
     since, spans, reruns = time.time(), [], None
     longest = 0.0

@@ -1,7 +1,8 @@
 """How fast the embedded source feeds Spark on one core, beside Spark's own `rate` sources in the same run.
 
-Driver, executor and Python worker are bound to one core together (local mode), so the figures are per core of everything. Each measurement
-is the median over the batches of one query into a `noop` sink; the sources take turns, and the spread over the rounds is given.
+Driver, executor and Python worker are bound to one core together (local mode), so the figures are per core of
+everything. Each measurement is the median over the batches of one query into a `noop` sink; the sources take turns,
+and the spread over the rounds is given.
 
     python benchmarks/source.py [--rounds 3] [--seconds 12]
 """

@@ -128,9 +128,8 @@ def test_cpu_time_of_a_tree_is_the_sum_of_its_processes(machine: Machine) -> Non
 def here(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """The meter looks at this machine's folder."""
     monkeypatch.setattr("tidegate.spark.meter.find_executors", lambda app: processes.find_executors(app, machine.proc))
-    monkeypatch.setattr(
-        "tidegate.spark.meter.tree_cpu_seconds", lambda id: processes.tree_cpu_seconds(id, machine.proc)
-    )
+    monkeypatch.setattr("tidegate.spark.meter.tree", lambda id: processes.tree(id, machine.proc))
+    monkeypatch.setattr("tidegate.spark.meter.cpu_seconds", lambda id: processes.cpu_seconds(id, machine.proc))
     return machine
 
 
@@ -148,7 +147,7 @@ def test_cpu_is_a_share_of_the_cores_since_the_last_reading(here: Machine) -> No
 
 def test_cpu_is_a_share_of_the_quota_where_there_is_one(here: Machine, tmp_path: Path) -> None:
     quotas = Quotas(Groups(tmp_path, 1), APP, quota=0.5)
-    quotas._bound.add("0")
+    quotas._bound["0"] = 1
     meter, both = CpuMeter(APP, quotas), [executor(id="0"), executor(id="1")]
     meter.read(0, both)
     here.use(100, 1.0)
@@ -160,6 +159,7 @@ def test_an_executor_on_another_machine_has_no_cpu_figure(here: Machine) -> None
     meter, all_three = CpuMeter(APP, None), [executor(id="0"), executor(id="1"), executor(id="2")]
     meter.read(0, all_three)
     assert meter.read(1, all_three).keys() == {"0", "1"}
-    here.java(600, "2")  # and now it is here
-    assert "2" not in meter.read(2, all_three)
-    assert meter.read(3, all_three).keys() == {"0", "1", "2"}
+    here.java(600, "3")  # one that comes later is looked for
+    four = [*all_three, executor(id="3")]
+    assert "3" not in meter.read(2, four)
+    assert meter.read(3, four).keys() == {"0", "1", "3"}

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -54,6 +55,8 @@ class SparkEngine:
         self.log = ProgressLog(base=base)
         self._listener = ProgressListener(self._run_id)
         spark.streams.addListener(self._listener)
+        if not query.isActive:
+            self._listener.ended.set()
         self.actuator = Actuator(
             spark.sparkContext, self.status.executors, self._listener.boundary, requested=requested
         )
@@ -89,7 +92,7 @@ class SparkEngine:
 
     def _raise_if_over(self, batches: Sequence[Batch]) -> None:
         """Once the query is over; the batches that came with its last reports are seen first."""
-        if batches or self._query.isActive:
+        if batches or not self._listener.ended.is_set():
             return
         error = self._query.exception()
         if error is not None:
@@ -97,16 +100,21 @@ class SparkEngine:
         raise QueryEnded("the query was stopped")
 
     def _note_idle(self, now: float) -> None:
-        if not self._query.isActive:
+        """Ask whether the query waits for data, but only where the next report is overdue: asking costs time."""
+        last, cycle = self.log.batch, self._cycle
+        if self._listener.ended.is_set() or (last is not None and now < last.finished + (cycle or 0.0)):
             return
         status = self._query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
             self.log.idle(now)
 
     def _read_stages(self) -> None:
-        jobs = self.status.finished_jobs(self._run_id, self._last_job)
+        try:
+            jobs = self.status.finished_jobs(self._run_id, self._last_job)
+        except Py4JJavaError:  # Spark forgets old jobs and stages; what it forgot cannot be told
+            return
         if jobs:
-            self._last_job = jobs[-1]
+            self._last_job = int(jobs[-1]["jobId"])
             self._stages = self.status.stages(jobs)
             self._reruns += sum(stage.reruns for stage in self._stages)
 

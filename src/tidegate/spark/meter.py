@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
-from tidegate.spark.processes import find_executors, tree_cpu_seconds
+from tidegate.spark.processes import cpu_seconds, find_executors, tree
 from tidegate.spark.quota import Quotas
 from tidegate.spark.status import Executor
 
@@ -15,30 +15,50 @@ from tidegate.spark.status import Executor
 class CpuMeter:
     """CPU share of each local executor since the last reading, of the cores that it may use.
 
-    The processes are searched for again only when an executor is not known yet.
+    Processes are searched for when a new executor appears, and each executor's Python workers every `refresh`
+    seconds: looking through /proc costs more than everything else here.
     """
+
+    refresh = 5.0
 
     def __init__(self, application: str, quotas: Quotas | None) -> None:
         self._application, self._quotas = application, quotas
         self._processes: dict[str, int] = {}
+        self._searched: set[str] = set()
+        self._trees: dict[str, tuple[float, list[int]]] = {}
         self._last: dict[str, tuple[float, float]] = {}
 
     def read(self, now: float, executors: Sequence[Executor]) -> dict[str, float]:
-        if any(executor.id not in self._processes for executor in executors):
+        ids = {executor.id for executor in executors}
+        if ids - self._searched:
             self._processes = find_executors(self._application)
+            self._searched = ids
+        self._trees = {id: found for id, found in self._trees.items() if id in ids & self._processes.keys()}
+        self._look_again(now)
         shares = {}
         for executor in executors:
             process = self._processes.get(executor.id)
             if process is None:
                 continue
-            used = tree_cpu_seconds(process)
+            used = self._used(now, executor.id, process)
             before = self._last.get(executor.id)
             self._last[executor.id] = (now, used)
             if before is not None and now > before[0]:
                 share = (used - before[1]) / (now - before[0]) / self._allowed(executor)
                 shares[executor.id] = min(max(share, 0.0), 1.0)
-        self._last = {e.id: self._last[e.id] for e in executors if e.id in self._last}
+        self._last = {id: last for id, last in self._last.items() if id in ids}
         return shares
+
+    def _used(self, now: float, id: str, process: int) -> float:
+        if id not in self._trees:
+            self._trees[id] = (now, tree(process))
+        return sum(map(cpu_seconds, self._trees[id][1]))
+
+    def _look_again(self, now: float) -> None:
+        """For the processes of one executor, the one looked at longest ago: all at once would take too long."""
+        id = min(self._trees, key=lambda id: self._trees[id][0], default=None)
+        if id is not None and now - self._trees[id][0] >= self.refresh:
+            self._trees[id] = (now, tree(self._processes[id]))
 
     def _allowed(self, executor: Executor) -> float:
         return self._quotas.allowance(executor.id, executor.cores) if self._quotas else float(executor.cores)

@@ -19,6 +19,7 @@ from tidegate.spark.processes import find_executors, tree, tree_cpu_seconds
 
 log = logging.getLogger(__name__)
 PERIOD = 100_000  # µs, the kernel's default
+SWEEPS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,8 @@ class Quotas:
     quota: float
     warmup: float = 10.0
     period: float = 1.0
-    _bound: set[str] = field(default_factory=set)
+    #: executor -> how often its processes were put into its group
+    _bound: dict[str, int] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -153,19 +155,24 @@ class Quotas:
                 return
 
     def apply(self) -> None:
-        """Bind the executors that are warm; put their new processes beside the old."""
+        """Bind the executors that are warm.
+
+        What a process in a group starts is in the group too; its processes are put there a few times because one that
+        was just starting may have been missed.
+        """
         running = find_executors(self.application)
         for executor, process in running.items():
-            name = self._prefix + executor
-            if executor not in self._bound:
+            name, times = self._prefix + executor, self._bound.get(executor, 0)
+            if times == 0:
                 if tree_cpu_seconds(process) < self.warmup:
                     continue
                 self.groups.make(name, self.quota)
-                self._bound.add(executor)
-            self.groups.put(name, tree(process))
-        for gone in self._bound - running.keys():
+            if times < SWEEPS:
+                self.groups.put(name, tree(process))
+                self._bound[executor] = times + 1
+        for gone in self._bound.keys() - running.keys():
             self.groups.remove(self._prefix + gone)
-            self._bound.discard(gone)
+            del self._bound[gone]
 
 
 @contextlib.contextmanager

@@ -68,48 +68,46 @@ class Executor:
 
 
 class Status:
-    """Asks the driver of one Spark context."""
+    """Asks the driver of one Spark context. Every call into the JVM costs a millisecond or more on a busy machine:
+    few are made.
+    """
 
     def __init__(self, context: SparkContext) -> None:
         jvm: Any = context._jvm
-        self._scala: Any = context._jsc.sc()
-        self._tracker = context.statusTracker()
+        scala: Any = context._jsc.sc()
+        self._store, self._tracker = scala.statusStore(), scala.statusTracker()
         self._mapper = jvm.com.fasterxml.jackson.databind.ObjectMapper()
         module = getattr(jvm.com.fasterxml.jackson.module.scala, "DefaultScalaModule$")
         self._mapper.registerModule(getattr(module, "MODULE$"))
 
     def executors(self) -> list[Executor]:
         """The live ones, the driver left out, oldest first."""
-        listed = self._read(self._scala.statusStore().executorList(True))
+        listed = self._read(self._store.executorList(True))
         live = [Executor.parse(e) for e in listed if e["id"] != "driver" and e["isActive"]]
         return sorted(live, key=lambda e: (e.added, e.id))
 
-    def finished_jobs(self, group: str, after: int) -> list[int]:
-        """Ids of a query's jobs above `after` that have ended, oldest first; a query's jobs are grouped by its run
+    def finished_jobs(self, group: str, after: int) -> list[Mapping[str, Any]]:
+        """A query's jobs with ids above `after` that have ended, oldest first; a query's jobs are grouped by its run
         id.
         """
-        new = sorted(id for id in self._tracker.getJobIdsForGroup(group) if id > after)
         ended = []
-        for id in new:
-            info = self._tracker.getJobInfo(id)
-            if info is not None and info.status == "RUNNING":
+        for id in sorted(id for id in self._read(self._tracker.getJobIdsForGroup(group)) if id > after):
+            job = self._read(self._store.job(id))
+            if job["status"] == "RUNNING":
                 break
-            ended.append(id)
+            ended.append(job)
         return ended
 
-    def stages(self, jobs: Sequence[int]) -> list[Stage]:
-        """The stages of jobs that really ran, in their order; those that Spark has already forgotten are left out."""
-        infos = [self._tracker.getJobInfo(id) for id in jobs]
-        ids = sorted({stage for info in infos if info is not None for stage in info.stageIds})
-        found = (self._stage(id) for id in ids if self._tracker.getStageInfo(id) is not None)
-        return [stage for stage in found if stage is not None]
+    def stages(self, jobs: Sequence[Mapping[str, Any]]) -> list[Stage]:
+        """The stages of jobs that really ran, in their order."""
+        ids = sorted({int(id) for job in jobs for id in job["stageIds"]})
+        return [stage for stage in map(self._stage, ids) if stage is not None]
 
     def _stage(self, id: int) -> Stage | None:
-        store = self._scala.statusStore()
-        stage = self._read(store.lastStageAttempt(id))
+        stage = self._read(self._store.lastStageAttempt(id))
         if stage["status"] != "COMPLETE":
             return None
-        return Stage.parse(stage, self._read(store.executorSummary(id, int(stage["attemptId"]))))
+        return Stage.parse(stage, self._read(self._store.executorSummary(id, int(stage["attemptId"]))))
 
     def _read(self, value: Any) -> Any:
         return json.loads(self._mapper.writeValueAsString(value))
