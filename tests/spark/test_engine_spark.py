@@ -1,6 +1,8 @@
 """The engine on a real embedded cluster: what it sees is true, and what it does loses nothing."""
 
 import json
+import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -15,6 +17,7 @@ from tidegate.core import Decision, QueryEnded, QueryFailed
 from tidegate.jobs import job
 from tidegate.spark.actuator import Pace
 from tidegate.spark.engine import SparkEngine
+from tidegate.spark.processes import find_executors
 from tidegate.workloads import Constant, Shape
 
 pytestmark = pytest.mark.spark
@@ -166,3 +169,21 @@ def test_a_total_that_the_cluster_has_no_room_for_is_told_and_nothing_hangs(
         engine.scale(Decision(1, "back"))
         eventually(lambda: engine.observe().executors == 1)
         assert query.isActive
+
+
+def test_with_no_executor_left_the_query_waits_for_spark_to_bring_another(
+    spark: SparkSession, tmp_path: Path, eventually: Eventually
+) -> None:
+    with bids(spark, Constant(300, level=1000), tmp_path) as query, closing(SparkEngine(spark, query)) as engine:
+        eventually(lambda: engine.observe().batches)
+        (process,) = find_executors(str(spark.sparkContext.applicationId)).values()
+        os.kill(process, signal.SIGKILL)
+        seen = [engine.observe()]
+        eventually(lambda: seen.append(engine.observe()) or seen[-1].executors == 0)
+        eventually(lambda: seen.append(engine.observe()) or seen[-1].executors == 1)
+        before = engine.log.batch
+        assert before is not None
+        eventually(lambda: engine.observe().batches)
+        assert query.isActive
+    assert [event.kind for obs in seen for event in obs.events] == ["ExecutorLost"]
+    assert {obs.requested for obs in seen} == {1}

@@ -212,7 +212,7 @@ def test_groups_whose_tidegate_died_are_swept_others_are_left(root: Path) -> Non
 
 def test_quotas_end_with_their_block(root: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidegate.spark.quota.find_groups", lambda: Groups(root, 2))
-    machine.executors, machine.used = {"0": [100]}, {100: 10.0}
+    machine.executors, machine.used = {"0": [100]}, {100: 30.0}
     with quotas(APP, 0.5) as kept:
         assert kept is not None
         kept.apply()
@@ -227,8 +227,8 @@ def test_a_machine_that_takes_the_right_away_is_one_warning(
     root: Path, machine: Machine, caplog: pytest.LogCaptureFixture
 ) -> None:
     shutil.rmtree(root)
-    machine.executors, machine.used = {"0": [100]}, {100: 10.0}
-    kept = Quotas(Groups(root, 2), APP, quota=0.5, period=0.01)
+    machine.executors, machine.used = {"0": [100]}, {100: 30.0}
+    kept = Quotas(Groups(root, 2), APP, quota=0.5, warmup=10, period=0.01)
     kept.start()
     assert kept._thread is not None
     kept._thread.join(timeout=5)  # it gives up by itself

@@ -77,8 +77,11 @@ def demo(
 
     chosen = Experiment(
         duration=60.0 if quick else 180.0,
-        peak=150_000.0,
-        quota=0.2,
+        peak=180_000.0,
+        maximum=3,
+        # three executors of a third of a core leave half a core of a two-core machine to the driver
+        quota=0.35,
+        partitions=6,
         # a tide of minutes, not of a day: everything that Kubernetes counts in minutes is counted in seconds
         options={"interval": 5, "window": 10, "readiness": 10, "down-window": 15},
         slo=15.0,

@@ -1,8 +1,8 @@
 """A CPU quota for every executor on this machine, by control groups, so that more executors really are more capacity.
 
 Each executor's process tree gets a group of its own. It comes into force when the executor has used `warmup`
-CPU-seconds: a starting JVM needs about ten, which a real core gives in ten seconds and a quota of a sixth of one in a
-minute.
+CPU-seconds: starting up and compiling takes ten to twenty, which a real core gives in that many seconds and a quota
+of a sixth of one in two minutes.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Quotas:
     groups: Groups
     application: str
     quota: float
-    warmup: float = 10.0
+    warmup: float = 20.0
     period: float = 1.0
     #: executor -> how often its processes were put into its group
     _bound: dict[str, int] = field(default_factory=dict)
