@@ -23,12 +23,12 @@ from pyspark.sql import SparkSession
 from tidegate.core import Batch, Decision
 from tidegate.jobs import job
 from tidegate.spark.engine import SparkEngine
-from tidegate.spark.quota import quotas
+from tidegate.spark.quota import Quotas, quotas
 from tidegate.spark.session import Cluster, session, workspace
 from tidegate.spark.source import register
 from tidegate.workloads import Constant
 
-STEPS = (1, 2, 4, 8, 4, 2, 1)
+STEPS = (1, 2, 4, 8, 2)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Settled:
 
 
 @contextmanager
-def watched_query(spark: SparkSession, limit: int, folder: Path) -> Iterator[SparkEngine]:
+def watched_query(spark: SparkSession, limit: int, folder: Path) -> Iterator[tuple[SparkEngine, Quotas]]:
     options = {
         "workload": json.dumps(Constant(36_000, level=1e8).spec()),
         "partitions": "16",
@@ -57,7 +57,7 @@ def watched_query(spark: SparkSession, limit: int, folder: Path) -> Iterator[Spa
             if kept is None:
                 sys.exit("capacity: this benchmark needs CPU quotas (see tidegate doctor)")
             with closing(SparkEngine(spark, query, quotas=kept, base=0)) as engine:
-                yield engine
+                yield engine, kept
         failure = query.exception()
         if failure is not None:
             sys.exit(f"capacity: a batch failed: {failure}")
@@ -65,23 +65,24 @@ def watched_query(spark: SparkSession, limit: int, folder: Path) -> Iterator[Spa
         query.stop()
 
 
-def batches(engine: SparkEngine) -> Iterator[tuple[Batch, int, int]]:
-    """Each finished batch, with the executors there and the tasks run again by then."""
+def batches(engine: SparkEngine, kept: Quotas) -> Iterator[tuple[Batch, int, int]]:
+    """Each finished batch, with the executors that are there and under their quota, and the tasks run again by then."""
     while True:
         obs = engine.observe()
+        bound = sum(kept.allowance(sample.id, 1) < 1 for sample in obs.per_executor)
         for batch in obs.batches:
-            yield batch, obs.executors, obs.rerun_tasks
+            yield batch, bound if bound == obs.executors else -1, obs.rerun_tasks
         time.sleep(0.2)
 
 
-def settle(engine: SparkEngine, executors: int, need: int = 6) -> Settled:
+def settle(engine: SparkEngine, kept: Quotas, executors: int, need: int = 5) -> Settled:
     """Rescale, then wait until `need` batches in a row ran with that many and the last half of them agree within a
     fifth.
     """
     engine.scale(Decision(executors, "benchmark"))
     since, spans, reruns = time.time(), [], None
     longest = 0.0
-    for batch, running, again in batches(engine):
+    for batch, running, again in batches(engine, kept):
         reruns = again if reruns is None else reruns
         if batch.finished < since:
             continue
@@ -99,10 +100,10 @@ def main() -> None:
     found: list[Settled] = []
     with workspace() as folder, session(Cluster(initial=1, maximum=max(STEPS)), folder) as spark:
         register(spark)
-        with watched_query(spark, given.limit, folder) as engine:
+        with watched_query(spark, given.limit, folder) as (engine, kept):
             for _ in range(given.rounds):
                 for executors in STEPS:
-                    found.append(settle(engine, executors))
+                    found.append(settle(engine, kept, executors))
                     tell(found)
 
 

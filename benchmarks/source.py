@@ -4,7 +4,7 @@ Driver, executor and Python worker are bound to one core together (local mode), 
 everything. Each measurement is the median over the batches of one query into a `noop` sink; the sources take turns,
 and the spread over the rounds is given.
 
-    python benchmarks/source.py [--rounds 3] [--seconds 12]
+    python benchmarks/source.py [--rounds 3] [--batches 6]
 """
 
 import argparse
@@ -19,6 +19,7 @@ os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from tidegate.spark.source import register
 from tidegate.workloads import Constant
@@ -38,7 +39,7 @@ def sources(spark: SparkSession) -> dict[str, DataFrame]:
     load = json.dumps(Constant(3600, level=1e9).spec())
     ours = spark.readStream.format("tidegate").options(workload=load, partitions="1", maxRowsPerTrigger=str(ROWS))
     theirs = spark.readStream.format("rate-micro-batch").options(rowsPerBatch=str(ROWS), numPartitions="1")
-    endless = spark.readStream.format("rate").options(rowsPerSecond="20000000", numPartitions="1")
+    endless = spark.readStream.format("rate").options(rowsPerSecond=str(ROWS // 2), numPartitions="1")
     return {
         "rate": endless.load(),
         "rate-micro-batch": theirs.load(),
@@ -47,20 +48,22 @@ def sources(spark: SparkSession) -> dict[str, DataFrame]:
     }
 
 
-def rate(stream: DataFrame, seconds: float) -> float:
+def rate(stream: DataFrame, batches: int) -> float:
     """Records/s of the median batch, the first left out."""
     with tempfile.TemporaryDirectory() as checkpoint:
         query = stream.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
-        time.sleep(seconds)
-        done = [p for p in query.recentProgress if p["numInputRows"] >= ROWS / 2][1:]
+        done: list[StreamingQueryProgress] = []
+        while len(done) <= batches:
+            time.sleep(0.5)
+            done = [p for p in query.recentProgress if p["numInputRows"] >= ROWS / 2]
         query.stop()
-    return statistics.median(p["numInputRows"] / (p["durationMs"]["triggerExecution"] / 1000) for p in done)
+    return statistics.median(p["numInputRows"] / (p["durationMs"]["triggerExecution"] / 1000) for p in done[1:])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=14)
+    parser.add_argument("--batches", type=int, default=6)
     given = parser.parse_args()
     spark = spark_session()
     register(spark)
@@ -68,7 +71,7 @@ def main() -> None:
     found: dict[str, list[float]] = {name: [] for name in streams}
     for _ in range(given.rounds):
         for name, stream in streams.items():
-            found[name].append(rate(stream, given.seconds))
+            found[name].append(rate(stream, given.batches))
     spark.stop()
     base = statistics.median(found["rate"])
     for name, rates in found.items():

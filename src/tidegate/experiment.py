@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -139,8 +139,6 @@ def run(experiment: Experiment, store: Store, say: Say, watch: Callable[[Tick], 
         except BaseException:
             live.finish("failed")
             raise
-        finally:
-            say("stopping Spark")
     return live.finish(status)
 
 
@@ -159,7 +157,8 @@ class _Live:
         cluster = Cluster(e.first, e.maximum, e.master, e.cores, e.memory, e.width, e.ui_port)
         place = e.master or "an embedded cluster"
         self._say(f"starting Spark on {place} with {e.first} executor{'s' if e.first > 1 else ''}")
-        with session(cluster, folder) as spark:
+        with session(cluster, folder) as spark, ExitStack() as end:
+            end.callback(self._say, "stopping Spark")
             register(spark)
             self._say("warming up")
             self._warm_up(spark, folder)

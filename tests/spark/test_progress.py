@@ -84,7 +84,7 @@ def test_the_backlog_is_what_arrived_less_what_finished_and_grows_between_report
 
 
 def test_rates_are_taken_over_the_window_only() -> None:
-    log = ProgressLog(window=10)
+    log = ProgressLog(window=10, smoothing=10)
     fed(
         log,
         report(0, 0, 0, 0),
@@ -198,7 +198,7 @@ def test_a_report_without_sources_still_gives_a_batch() -> None:
 
 
 def test_an_idle_query_has_nothing_more_arriving() -> None:
-    log = ProgressLog(window=10)
+    log = ProgressLog(window=10, smoothing=10)
     log.idle(0)
     assert log.arrival_rate is None
     fed(log, report(0, 0, 1000, 1000), report(10, 1000, 2000, 2000, id=1))

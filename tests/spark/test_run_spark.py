@@ -171,7 +171,7 @@ def test_ctrl_c_keeps_what_was_seen_and_leaves_nothing_behind(
 
 def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     processes = [
-        command(tmp_path, "--duration", "15s", "--rate", "2k", "--policy", "static", "-p", "executors=1") for _ in "ab"
+        command(tmp_path, "--duration", "8s", "--rate", "2k", "--policy", "static", "-p", "executors=1") for _ in "ab"
     ]
     assert [process.wait(timeout=240) for process in processes] == [0, 0]
     with Store.open(tmp_path / "runs.db") as store:

@@ -101,18 +101,22 @@ def run(
     rate: Annotated[str, typer.Option(help="highest offered rate, like 100k")] = "100k",
     min_executors: Annotated[int, typer.Option(help="never fewer")] = 1,
     max_executors: Annotated[int, typer.Option(help="never more")] = 4,
-    initial: Annotated[int | None, typer.Option(help="executors at the start [default: the fewest]")] = None,
+    initial: Annotated[int | None, typer.Option(help="executors at the start; if not given, the fewest")] = None,
     slo: Annotated[str, typer.Option(help="how long a record may take")] = "10s",
     trigger: Annotated[str, typer.Option(help="time between micro-batches")] = "4s",
-    limit: Annotated[int, typer.Option(help="most records of one batch [default: four triggers at the peak]")] = 0,
-    partitions: Annotated[int, typer.Option(help="of source and shuffle [default: three a core]")] = 0,
+    limit: Annotated[
+        int, typer.Option(help="most records of one batch; 0: what comes in four triggers at the peak")
+    ] = 0,
+    partitions: Annotated[int, typer.Option(help="of source and shuffle; 0: three a core")] = 0,
     seed: Annotated[int, typer.Option(help="of the records")] = 0,
-    master: Annotated[str | None, typer.Option(help="spark://…, yarn, k8s://… [default: an embedded cluster]")] = None,
+    master: Annotated[
+        str | None, typer.Option(help="spark://…, yarn, k8s://…; if not given, an embedded cluster")
+    ] = None,
     cores: Annotated[int, typer.Option(help="of an executor")] = 1,
     memory: Annotated[int, typer.Option(help="heap of an executor, MiB")] = 512,
     quota: Annotated[float | None, typer.Option(help="cores that an executor on this machine may really use")] = None,
     verify: Annotated[bool, typer.Option(help="check the result against one batch query")] = True,
-    ui_port: Annotated[int | None, typer.Option(help="port of Spark's web page [default: none]")] = None,
+    ui_port: Annotated[int | None, typer.Option(help="port of Spark's web page; if not given, there is none")] = None,
     output: AsJson = Output.text,
     store: StorePath = DEFAULT_PATH,
 ) -> None:
@@ -153,7 +157,7 @@ def run(
 @app.command()
 def report(
     run: Annotated[str, typer.Argument(help="a run's id, or last")] = "last",
-    to: Annotated[Path | None, typer.Option("--to", "-o", help="the HTML file [default: beside the store]")] = None,
+    to: Annotated[Path | None, typer.Option("--to", "-o", help="the HTML file; if not given, beside the store")] = None,
     output: AsJson = Output.text,
     store: StorePath = DEFAULT_PATH,
 ) -> None:

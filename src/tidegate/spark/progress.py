@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from statistics import median
 from typing import Any
 
 from tidegate.core import Batch
@@ -55,12 +56,17 @@ def seconds(timestamp: str) -> float:
 
 @dataclass(slots=True)
 class ProgressLog:
-    """What the reports of one query say so far; `window` is the span over which rates are taken.
+    """What the reports of one query say so far; `window` is the least span over which arrivals are taken,
+    `smoothing` that for what is processed, which comes in lumps.
+
+    Offsets are exact and planning times are good to a few hundredths of a second, so a short span is true to a
+    percent, and a long one would only trail behind a moving load.
 
     Records are counted from `base`, a source position; by default from the first report's first record.
     """
 
-    window: float = 15.0
+    window: float = 5.0
+    smoothing: float = 15.0
     base: float | None = None
     batch: Batch | None = None
     #: time between the plannings of the last two batches
@@ -76,7 +82,7 @@ class ProgressLog:
     _idle: float | None = None
     #: rows per unit of a source's position: 1 for record counters, the rows per second for Spark's `rate`
     _unit: float = 1.0
-    _units: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=20))
+    _units: deque[float] = field(default_factory=lambda: deque(maxlen=20))
     #: (time, records arrived) and (time, records finished)
     _arrived: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=5000))
     _finished: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=500))
@@ -125,7 +131,7 @@ class ProgressLog:
 
     @property
     def processing_rate(self) -> float | None:
-        return _slope(self._finished, self.window)
+        return _slope(self._finished, self.smoothing)
 
     def _arrivals(self) -> Sequence[tuple[float, float]]:
         if self._idle is None or not self._arrived or self._idle <= self._arrived[-1][0]:
@@ -157,11 +163,11 @@ class ProgressLog:
         return t0 + (t1 - t0) * (record - n0) / (n1 - n0)
 
     def _learn_unit(self, start: float | None, stop: float | None, rows: int) -> None:
-        if start is None or stop is None or stop <= start or rows == 0:
-            return
-        self._units.append((stop - start, rows))
-        unit = sum(rows for _, rows in self._units) / sum(steps for steps, _ in self._units)
-        # tasks that ran twice and transaction markers move the ratio a little: a counter of records stays one
+        if self.base is not None or start is None or stop is None or stop <= start or rows == 0:
+            return  # whoever gives a base knows that its source counts records
+        self._units.append(rows / (stop - start))
+        unit = median(self._units)  # tasks that ran twice make single batches look larger
+        # transaction markers make the ratio a little smaller: a counter of records stays one
         self._unit = 1.0 if abs(unit - 1) < 0.05 else unit
 
     def _arrive(self, planned: float, arrived: float | None) -> None:
