@@ -29,7 +29,7 @@ lint: setup
 	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
 
 bench: setup
-	@$(BIN)/python -m pytest -q benchmarks -s
+	@for b in source loop capacity; do $(BIN)/python benchmarks/$$b.py; done
 
 clean:
 	rm -rf $(VENV) .tidegate
