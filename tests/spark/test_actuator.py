@@ -115,7 +115,7 @@ def test_growing_asks_for_the_total_at_once(bench: Benches) -> None:
     assert not one.boundary.is_set()
 
 
-def test_shrinking_waits_for_the_boundary_then_kills_and_then_declares_the_total(bench: Benches) -> None:
+def test_shrinking_waits_for_a_quiet_moment_then_kills_and_then_declares_the_total(bench: Benches) -> None:
     one = bench(*BUSY, patience=60)
     one.actuator.scale(1)
     one.waits_for_a_boundary()
@@ -126,13 +126,15 @@ def test_shrinking_waits_for_the_boundary_then_kills_and_then_declares_the_total
     assert one.calls == [("kill", ["2", "1"]), ("total", 1)]
 
 
-def test_an_old_boundary_does_not_count(bench: Benches) -> None:
+def test_a_boundary_after_which_tasks_run_again_is_not_the_moment(bench: Benches) -> None:
     one = bench(*BUSY, patience=60)
-    one.boundary.set()  # of a batch before
     one.actuator.scale(2)
     one.waits_for_a_boundary()
+    looks = one.cluster.looks
+    one.boundary.set()  # but the next batch has begun
+    until(lambda: one.cluster.looks > looks + 2)
     assert one.calls == []
-    one.boundary.set()
+    one.cluster.present = list(IDLE)
     until(lambda: one.calls == [("kill", ["2"]), ("total", 2)])
 
 

@@ -176,8 +176,9 @@ def test_with_no_executor_left_the_query_waits_for_spark_to_bring_another(
 ) -> None:
     with bids(spark, Constant(300, level=1000), tmp_path) as query, closing(SparkEngine(spark, query)) as engine:
         eventually(lambda: engine.observe().batches)
-        (process,) = find_executors(str(spark.sparkContext.applicationId)).values()
-        os.kill(process, signal.SIGKILL)
+        application = str(spark.sparkContext.applicationId)
+        eventually(lambda: len(find_executors(application)) == 1)  # those of the last test have gone
+        os.kill(*find_executors(application).values(), signal.SIGKILL)
         seen = [engine.observe()]
         eventually(lambda: seen.append(engine.observe()) or seen[-1].executors == 0)
         eventually(lambda: seen.append(engine.observe()) or seen[-1].executors == 1)

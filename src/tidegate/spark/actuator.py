@@ -3,9 +3,8 @@
 Order matters (measured on Spark 4.3): `requestTotalExecutors` removes nobody, and `killExecutors` lowers the target
 it finds. So executors are killed first and the total is declared after, always both.
 
-Growing happens at once. Shrinking waits for the end of the running batch, when no task of the query is on any
-executor, so that no work is lost; if no batch ends within `patience`, executors go anyway and Spark runs their tasks
-again elsewhere.
+Growing happens at once. Shrinking waits for a moment without a running task, which comes between two batches, so that
+no work is lost; if none comes within `patience`, executors go anyway and Spark runs their tasks again elsewhere.
 """
 
 from __future__ import annotations
@@ -113,7 +112,7 @@ class Actuator:
     def _apply(self) -> None:
         surplus: list[Executor] = []
         if len(self._staying()) > self.requested:
-            self._await_boundary()
+            self._await_quiet()
             if self._closed:
                 return
             surplus = victims(self._staying(), self.requested)
@@ -125,14 +124,16 @@ class Actuator:
         self._leaving &= {executor.id for executor in listed}
         return [executor for executor in listed if executor.id not in self._leaving]
 
-    def _await_boundary(self) -> None:
-        """Until a batch ends, patience does, or there is no one to send away any more."""
-        self._boundary.clear()
-        if not any(executor.active_tasks for executor in self._executors()):
-            return
+    def _await_quiet(self) -> None:
+        """Until no task runs, patience ends, or there is no one to send away any more.
+
+        The end of a batch is the moment to look; tasks of the next one may be there already by the time it is told.
+        """
         deadline = time.monotonic() + self.pace.patience
-        while not self._boundary.wait(0.1) and time.monotonic() < deadline:
-            if self._closed or self.requested >= len(self._staying()):
+        while any(executor.active_tasks for executor in self._executors()):
+            self._boundary.clear()
+            self._boundary.wait(0.05)
+            if self._closed or time.monotonic() > deadline or self.requested >= len(self._staying()):
                 return
 
 
