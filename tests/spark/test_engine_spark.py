@@ -101,8 +101,6 @@ def test_executors_come_and_go_without_a_failed_batch(
         assert engine.observe().requested == 3
         engine.scale(Decision(1, "test"))
         eventually(lambda: engine.observe().executors == 1)
-        before = engine.log.batch
-        assert before is not None
         batches: list[int] = []
         eventually(lambda: batches.extend(b.id for b in engine.observe().batches) or len(batches) >= 3)
         obs = engine.observe()
@@ -174,17 +172,19 @@ def test_a_total_that_the_cluster_has_no_room_for_is_told_and_nothing_hangs(
 def test_with_no_executor_left_the_query_waits_for_spark_to_bring_another(
     spark: SparkSession, tmp_path: Path, eventually: Eventually
 ) -> None:
-    with bids(spark, Constant(300, level=1000), tmp_path) as query, closing(SparkEngine(spark, query)) as engine:
+    application = str(spark.sparkContext.applicationId)
+    with (
+        bids(spark, Constant(300, level=1000), tmp_path) as query,
+        closing(SparkEngine(spark, query, requested=1)) as engine,
+    ):
+        # the last test asked for more than there was room for: those that came late are sent away
+        eventually(lambda: engine.observe().executors == len(find_executors(application)) == 1)
         eventually(lambda: engine.observe().batches)
-        application = str(spark.sparkContext.applicationId)
-        eventually(lambda: len(find_executors(application)) == 1)  # those of the last test have gone
-        os.kill(*find_executors(application).values(), signal.SIGKILL)
+        ((victim, process),) = find_executors(application).items()
+        os.kill(process, signal.SIGKILL)
         seen = [engine.observe()]
-        eventually(lambda: seen.append(engine.observe()) or seen[-1].executors == 0)
-        eventually(lambda: seen.append(engine.observe()) or seen[-1].executors == 1)
-        before = engine.log.batch
-        assert before is not None
+        eventually(lambda: seen.append(engine.observe()) or [s.id for s in seen[-1].per_executor] not in ([], [victim]))
         eventually(lambda: engine.observe().batches)
         assert query.isActive
-    assert [event.kind for obs in seen for event in obs.events] == ["ExecutorLost"]
+    assert "ExecutorLost" in [event.kind for obs in seen for event in obs.events]
     assert {obs.requested for obs in seen} == {1}
