@@ -20,6 +20,8 @@ from tidegate.core import Decision, Observation, Tick
 from tidegate.experiment import Experiment
 
 BARS = "▁▂▃▄▅▆▇█"
+#: of history that the picture shows; fits a terminal of 80 columns
+SECONDS = 44
 
 
 class View(Protocol):
@@ -99,9 +101,9 @@ class Pane:
         self._last: Tick | None = None
         self._decision: tuple[float, Decision] | None = None
         self._acted: list[str] = []
-        self._offered: deque[float] = deque(maxlen=60)
-        self._processed: deque[float] = deque(maxlen=60)
-        self._executors: deque[float] = deque(maxlen=60)
+        self._offered: deque[float] = deque(maxlen=SECONDS)
+        self._processed: deque[float] = deque(maxlen=SECONDS)
+        self._executors: deque[float] = deque(maxlen=SECONDS)
         self._draw()
 
     def say(self, message: str) -> None:
@@ -124,25 +126,26 @@ class Pane:
 
     def _draw(self) -> None:
         e = self._experiment
-        parts = [Text(self._message, style="bold"), *self._figures(), *self._reasons()]
+        parts: list[Text | Table] = [Text(self._message, style="bold"), *self._figures(), *self._reasons()]
         title = f"tidegate  {e.job} · {e.workload} · {e.policy} · {e.mode}"
         self._live.update(Panel(Group(*parts), title=title, title_align="left", border_style="cyan"), refresh=True)
 
-    def _figures(self) -> Iterator[Table | ProgressBar]:
+    def _figures(self) -> Iterator[Table]:
         if self._last is None or self._start is None:
             return
         e, obs = self._experiment, self._last.observation
         passed = obs.time - self._start
-        yield ProgressBar(total=e.duration, completed=min(passed, e.duration), width=60)
         grid = Table.grid(padding=(0, 2))
-        grid.add_row("time", f"{passed:.0f} of {e.duration:.0f} s", "")
+        done = ProgressBar(total=e.duration, completed=min(passed, e.duration), width=SECONDS)
+        grid.add_row("time", f"{passed:.0f} of {e.duration:.0f} s", done)
         grid.add_row("offered", f"{count(obs.arrival_rate)}/s", spark_line(self._offered, e.peak))
         grid.add_row("processed", f"{count(obs.processing_rate)}/s", spark_line(self._processed, e.peak))
         latency = "-" if obs.latency is None else f"{obs.latency:.1f} s"
         grid.add_row("backlog", count(obs.backlog), f"latency {latency} (at most {e.slo:g} s wanted)")
         wished = self._decision[1].executors if self._decision else obs.requested
         told = f"{wished} wished, {obs.requested} requested, {obs.executors} running"
-        grid.add_row("executors", spark_line(self._executors, float(e.maximum)), told)
+        grid.add_row("executors", str(obs.executors), spark_line(self._executors, float(e.maximum)))
+        grid.add_row("", "", told)
         grid.add_row("CPU", cpu_text(obs), "of what the executors may use")
         yield grid
 
