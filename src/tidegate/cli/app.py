@@ -4,21 +4,19 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import sys
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from tidegate import __version__
+from tidegate.cli.console import AsJson, Output, StorePath, complain, out, print_json, show
 from tidegate.core import InvalidInput, TidegateError
 from tidegate.store import DEFAULT_PATH, Store
 
@@ -28,17 +26,6 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
-out = Console()
-err = Console(stderr=True)
-
-
-class Output(StrEnum):
-    text = "text"
-    json = "json"
-
-
-AsJson = Annotated[Output, typer.Option("--output", help="text for people, json for programs")]
-StorePath = Annotated[Path, typer.Option("--store", help="file in which runs are kept", envvar="TIDEGATE_STORE")]
 
 
 def main() -> None:
@@ -46,7 +33,7 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except TidegateError as error:
-        _complain(str(error))
+        complain(str(error))
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
@@ -54,12 +41,8 @@ def main() -> None:
         told = getattr(error, "format_message", None)  # what the parser of the command line raises
         if told is None:
             raise
-        _complain(told())
+        complain(told())
         sys.exit(2)
-
-
-def _complain(message: str) -> None:
-    err.print(f"[red]tidegate:[/red] {escape(message)}", soft_wrap=True, highlight=False)
 
 
 @app.command()
@@ -165,7 +148,7 @@ def report(
     with _existing(store) as kept:
         found = kept.run(run)
         path = _report(kept, found.id, store, to)
-    _show(output, {"run": found.id, "report": str(path)}, escape(f"report: {path}"))
+    show(output, {"run": found.id, "report": str(path)}, escape(f"report: {path}"))
 
 
 @app.command()
@@ -174,7 +157,7 @@ def runs(output: AsJson = Output.text, store: StorePath = DEFAULT_PATH) -> None:
     with _existing(store) as kept:
         found = kept.runs()
     if output is Output.json:
-        _print_json([{**asdict(run)} for run in found])
+        print_json([{**asdict(run)} for run in found])
         return
     table = Table("run", "status", "job", "workload", "policy", "p95", "executors", "verified")
     for run in found:
@@ -193,7 +176,7 @@ def doctor(output: AsJson = Output.text) -> None:
 
     found = findings()
     if output is Output.json:
-        _print_json([asdict(finding) for finding in found])
+        print_json([asdict(finding) for finding in found])
     else:
         for finding in found:
             mark = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]·[/yellow]"}[finding.ok]
@@ -224,11 +207,11 @@ def _run(experiment: Any, output: Output, store: Path) -> None:
             outcome = start(experiment, kept, seen.say, seen.tick)
         path = _report(kept, outcome.run, store, None) if outcome.run else None
     result = {**outcome.result, "report": None if path is None else str(path)}
-    _show(output, result, _summary(result))
+    show(output, result, _summary(result))
     if outcome.status == "interrupted":
         raise typer.Exit(130)
     if result.get("verified") is False:
-        _complain("the streamed result differs from the batch result over the same records")
+        complain("the streamed result differs from the batch result over the same records")
         raise typer.Exit(1)
 
 
@@ -283,14 +266,3 @@ def _summary(result: dict[str, Any]) -> Table | str:
     table.add_row("verified", verdict[result["verified"]])
     table.add_row("report", escape(str(result["report"])))
     return table
-
-
-def _show(output: Output, value: Any, text: Any) -> None:
-    if output is Output.json:
-        _print_json(value)
-    else:
-        out.print(text, soft_wrap=isinstance(text, str), highlight=False)
-
-
-def _print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, indent=2) + "\n")
