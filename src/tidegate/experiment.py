@@ -12,24 +12,29 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tidegate.control import Autoscaler, control
 from tidegate.core import InvalidInput, Limits, Tick, UnknownName
-from tidegate.jobs import Job, job
+from tidegate.jobs import Job, events, job
 from tidegate.presets import autoscaler
 from tidegate.score import score
 from tidegate.spark.calls import finish
 from tidegate.spark.clock import WallClock
 from tidegate.spark.engine import SparkEngine
 from tidegate.spark.quota import Quotas, quotas
+from tidegate.spark.revisions import keep, latest
 from tidegate.spark.session import Cluster, session, workspace
 from tidegate.spark.source import register
+from tidegate.spark.streams import records, stream
 from tidegate.spark.verify import batch, streamed, watched
 from tidegate.store import Store
 from tidegate.workloads import Shape, named
 
 ENGINES = ("spark",)
 MODES = ("active", "monitor")
+#: where the revisions of a query in update mode are kept for the check
+RESULT = "result"
 #: told what the run is doing now
 Say = Callable[[str], None]
 
@@ -53,6 +58,8 @@ class Experiment:
     #: records may take this long
     slo: float = 10.0
     seed: int = 0
+    #: how unevenly keys are spread
+    skew: str = "default"
     trigger: float = 4.0
     #: most records of one batch; 0 for what arrives in four triggers at the peak, so that a backlog comes in pieces
     limit: int = 0
@@ -79,7 +86,7 @@ class Experiment:
             raise InvalidInput(
                 f"run: need {self.minimum} <= executors at the start <= {self.maximum}, got {self.first}"
             )
-        _ = job(self.job), self.load(), self.autoscaler()
+        _ = self.load(), self.autoscaler(), events(job(self.job).events, seed=0, rate=self.peak, skew=self.skew)
 
     @property
     def limits(self) -> Limits:
@@ -108,6 +115,7 @@ class Experiment:
             "events": job(self.job).events,
             "workload": json.dumps(self.load().spec()),
             "seed": str(self.seed),
+            "skew": self.skew,
             "partitions": str(self.width),
             "eventRate": str(self.peak),
             "maxRowsPerTrigger": str(self.limit or int(4 * self.trigger * self.peak)),
@@ -165,7 +173,7 @@ class _Live:
             with quotas(str(spark.sparkContext.applicationId), e.quota) as kept:
                 engine = self._stream(spark, kept, folder)
             if e.verify:
-                self._verify(spark, engine)
+                self._verify(spark, engine, folder)
 
     def _warm_up(self, spark: SparkSession, folder: Path) -> None:
         """The same query on a few records that are all there at once: compiled code and Python workers, but no
@@ -199,15 +207,19 @@ class _Live:
             if passed >= e.duration and (drained or passed >= e.duration + e.drain):
                 return
 
-    def _verify(self, spark: SparkSession, engine: SparkEngine) -> None:
+    def _verify(self, spark: SparkSession, engine: SparkEngine, folder: Path) -> None:
         e, kind, last = self._experiment, job(self._experiment.job), engine.log.batch
         if last is None:
             return
         end = round(last.end)
         self._say(f"verifying: one batch query over the same {end:,} records")
-        result = kind.build(_records(spark, e, 0, end))
+        result = kind.build(records(spark, {**e.source_options(0.0), "begin": "0", "end": str(end)}))
         expected = batch(result, kind.closed_by, engine.log.watermark)
-        self._verified = expected == streamed(engine.observed) and engine.log.rows_dropped == 0
+        if kind.mode == "update":
+            found = batch(latest(spark, folder / RESULT, kind.key))
+        else:
+            found = streamed(engine.observed.values())
+        self._verified = expected == found and engine.log.rows_dropped == 0
 
     def finish(self, status: str) -> Outcome:
         if self._run is None:
@@ -226,20 +238,20 @@ class _Live:
         return {**lead, "offered": load.total(passed), **figures, "verified": self._verified}
 
 
-def _records(spark: SparkSession, e: Experiment, begin: int, end: int) -> DataFrame:
-    options = {**e.source_options(0.0), "begin": str(begin), "end": str(end)}
-    return spark.read.format("tidegate").options(**{**options, "partitions": str(e.width)}).load()
-
-
 @contextmanager
 def _query(spark: SparkSession, e: Experiment, start: float, folder: Path) -> Iterator[StreamingQuery]:
-    kind: Job = job(e.job)
-    records = spark.readStream.format("tidegate").options(**e.source_options(start)).load()
-    result = kind.build(records)
-    writer = (watched(result) if e.verify else result).writeStream.format("noop").outputMode(kind.mode)
+    writer = _writer(job(e.job), stream(spark, e.source_options(start)), e.verify, folder)
     named_writer = writer.queryName(e.job).option("checkpointLocation", str(folder / "checkpoint"))
     query = named_writer.trigger(processingTime=f"{int(e.trigger * 1000)} milliseconds").start()
     try:
         yield query
     finally:
         finish("stopping the query", query.stop)
+
+
+def _writer(kind: Job, records: DataFrame, verify: bool, folder: Path) -> DataStreamWriter:
+    """The job's result into nothing; for a check later its fingerprint, or its revisions, are kept."""
+    result = kind.build(records)
+    if verify and kind.mode == "update":
+        return result.writeStream.outputMode(kind.mode).foreachBatch(keep(folder / RESULT))
+    return (watched(result) if verify else result).writeStream.format("noop").outputMode(kind.mode)

@@ -5,9 +5,11 @@ from hypothesis import strategies as st
 
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.jobs import events
-from tidegate.jobs.bids import BASE_TIME, Bids
 from tidegate.jobs.draws import Draws
 from tidegate.jobs.events import Numbers
+from tidegate.jobs.nexmark import Bids
+from tidegate.jobs.nexmark.numbering import BASE_TIME
+from tidegate.jobs.skew import Skew
 
 MANY = np.arange(100_000)
 GROUP = MANY // 46  # 46 bids in each group of 50 events
@@ -64,6 +66,15 @@ def test_half_of_the_bids_go_to_the_hot_auction_and_three_quarters_come_from_the
     assert (column("bidder") == hot_bidder).mean() == pytest.approx(0.75, abs=0.01)
 
 
+@pytest.mark.parametrize(("skew", "auction", "bidder"), [(Skew.off, 1 / 110, 0.001), (Skew.heavy, 0.9, 0.95)])
+def test_skew_says_how_many_are_hot(skew: Skew, auction: float, bidder: float) -> None:
+    made = Bids(seed=7, skew=skew).make(MANY)
+    hot_auction, hot_bidder = 1000 + (3 * GROUP + 2) // 100 * 100, 1000 + GROUP // 100 * 100 + 1
+    # a cold draw hits the hot auction once in about 110 times, the hot bidder once in about 1000
+    assert (np.asarray(made["auction"]) == hot_auction).mean() == pytest.approx(auction, abs=0.01)
+    assert (np.asarray(made["bidder"]) == hot_bidder).mean() == pytest.approx(bidder, abs=0.01)
+
+
 def test_prices_are_even_on_a_logarithmic_scale() -> None:
     price = column("price")
     assert price.min() >= 100
@@ -100,7 +111,10 @@ def test_events_by_name() -> None:
     assert events("numbers", seed=0, rate=1).make(np.arange(5, 8)).to_pydict() == {"value": [5, 6, 7]}
     with pytest.raises(UnknownName) as refused:
         events("bid", seed=0, rate=1)
-    assert str(refused.value) == "no kind of events is named 'bid'; did you mean 'bids'? (known: bids, numbers)"
+    assert str(refused.value) == (
+        "no kind of events is named 'bid'; did you mean 'bids'?"
+        " (known: bids, nexmark, numbers, topspeed, traffic, words, ysb)"
+    )
 
 
 @few

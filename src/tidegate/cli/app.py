@@ -17,6 +17,8 @@ from rich.table import Table
 
 from tidegate import __version__
 from tidegate.cli.console import AsJson, Output, StorePath, complain, out, print_json, show
+from tidegate.cli.trace import trace
+from tidegate.cli.workloads import workloads
 from tidegate.core import InvalidInput, TidegateError
 from tidegate.store import DEFAULT_PATH, Store
 
@@ -74,7 +76,7 @@ def demo(
 
 @app.command()
 def run(
-    job: Annotated[str, typer.Option(help="q1, q11")] = "q1",
+    job: Annotated[str, typer.Option(help="q1, q2, q3, q5, q8, q11, wordcount, ysb, traffic, topspeed")] = "q1",
     workload: Annotated[str, typer.Option(help="tide, cosine, constant, steps, increasing, decreasing")] = "tide",
     policy: Annotated[str, typer.Option(help="static, hpa-cpu")] = "hpa-cpu",
     option: Annotated[list[str] | None, typer.Option("--option", "-p", help="of the policy: NAME=VALUE")] = None,
@@ -92,6 +94,7 @@ def run(
     ] = 0,
     partitions: Annotated[int, typer.Option(help="of source and shuffle; 0: three a core")] = 0,
     seed: Annotated[int, typer.Option(help="of the records")] = 0,
+    skew: Annotated[str, typer.Option(help="of the keys: off, default, heavy")] = "default",
     master: Annotated[
         str | None, typer.Option(help="spark://…, yarn, k8s://…; if not given, an embedded cluster")
     ] = None,
@@ -127,6 +130,7 @@ def run(
         limit=limit,
         partitions=partitions,
         seed=seed,
+        skew=skew,
         master=master,
         cores=cores,
         memory=memory,
@@ -184,6 +188,10 @@ def doctor(output: AsJson = Output.text) -> None:
             out.print(f"{mark} {finding.what:11} {finding.found}{advice}", soft_wrap=True, highlight=False)
     if any(finding.ok is False for finding in found):
         raise typer.Exit(3)
+
+
+app.command()(workloads)
+app.command()(trace)
 
 
 def _version(wanted: bool) -> None:

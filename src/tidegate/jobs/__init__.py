@@ -1,11 +1,12 @@
 """Queries and their data, by name."""
 
 from tidegate.core import UnknownName
-from tidegate.jobs.events import Events, events
+from tidegate.jobs import nexmark, topspeed, traffic, wordcount, ysb
+from tidegate.jobs.events import KINDS, Events, events
 from tidegate.jobs.job import Job
-from tidegate.jobs.nexmark import JOBS as NEXMARK
+from tidegate.jobs.skew import Skew
 
-JOBS = {job.name: job for job in NEXMARK}
+JOBS = {job.name: job for job in (*nexmark.JOBS, wordcount.JOB, ysb.JOB, traffic.JOB, topspeed.JOB)}
 
 
 def job(name: str) -> Job:
@@ -18,4 +19,4 @@ def job(name: str) -> Job:
     return JOBS[name]
 
 
-__all__ = ["JOBS", "Events", "Job", "events", "job"]
+__all__ = ["JOBS", "KINDS", "Events", "Job", "Skew", "events", "job"]

@@ -11,12 +11,23 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tidegate.core import UnknownName
-from tidegate.jobs.bids import Bids
+from tidegate.jobs.nexmark import Bids, Nexmark
+from tidegate.jobs.skew import Skew
+from tidegate.jobs.topspeed import TopSpeed
+from tidegate.jobs.traffic import Traffic
+from tidegate.jobs.words import Words
+from tidegate.jobs.ysb import Ysb
 
 
 class Events(Protocol):
+    """`schema` is of the records as a query wants them. Where they are JSON by definition, `text` is true, and `make`
+    gives one column, `value`, from which they are to be parsed.
+    """
+
     @property
     def schema(self) -> str: ...
+    @property
+    def text(self) -> bool: ...
     def make(self, records: npt.NDArray[np.int64]) -> pa.RecordBatch: ...
 
 
@@ -26,20 +37,32 @@ class Numbers:
 
     seed: int = 0
     rate: float = 0.0
+    skew: Skew = Skew.default
     schema: str = "value bigint"
+    text: bool = False
 
     def make(self, records: npt.NDArray[np.int64]) -> pa.RecordBatch:
         return pa.RecordBatch.from_pydict({"value": pa.array(records)})
 
 
-KINDS: Mapping[str, Callable[[int, float], Events]] = {"bids": Bids, "numbers": Numbers}
+KINDS: Mapping[str, Callable[[int, float, Skew], Events]] = {
+    "bids": Bids,
+    "nexmark": Nexmark,
+    "words": Words,
+    "ysb": Ysb,
+    "traffic": Traffic,
+    "topspeed": TopSpeed,
+    "numbers": Numbers,
+}
 
 
-def events(name: str, *, seed: int, rate: float) -> Events:
+def events(name: str, *, seed: int, rate: float, skew: str = "default") -> Events:
     """
     >>> events("bids", seed=1, rate=100).schema
     'auction bigint, bidder bigint, price bigint, dateTime timestamp'
     """
     if name not in KINDS:
         raise UnknownName("kind of events", name, KINDS)
-    return KINDS[name](seed, rate)
+    if skew not in Skew.__members__:
+        raise UnknownName("skew", skew, Skew.__members__)
+    return KINDS[name](seed, rate, Skew(skew))

@@ -11,8 +11,10 @@ from pyspark.sql import DataFrame
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`build` makes the result from the records, streamed or not. `closed_by` names the result's column, a time, that
-    the watermark must have passed before a row is final; None where every row is final at once.
+    """`build` makes the result from the records, streamed or not.
+
+    `closed_by` names the result's column, a time, that the watermark must have passed before a row is final; None
+    where every row is final at once. In update mode rows are revised: the last one of each `key` counts.
     """
 
     name: str
@@ -21,3 +23,4 @@ class Job:
     build: Callable[[DataFrame], DataFrame]
     mode: Literal["append", "update"] = "append"
     closed_by: str | None = None
+    key: tuple[str, ...] = ()

@@ -66,13 +66,13 @@ class SparkEngine:
         self._stages: list[Stage] = []
         self._reruns = 0
         self._known: set[str] = {executor.id for executor in self.status.executors()}
-        #: the sums of what the query observed of itself, by name of the observation
-        self.observed: list[dict[str, Any]] = []
+        #: what the query observed of itself, by batch: one that ran again after a restart counts once
+        self.observed: dict[int, dict[str, Any]] = {}
 
     def observe(self) -> Observation:
         reports = [json.loads(text) for text in self._listener.drain()]
         batches = [batch for batch in (self.log.add(report) for report in reports) if batch is not None]
-        self.observed += [report["observedMetrics"] for report in reports if report.get("observedMetrics")]
+        self.observed |= {int(r["batchId"]): r["observedMetrics"] for r in reports if r.get("observedMetrics")}
         self._raise_if_over(batches)
         now = time.time()
         self._note_idle(now)

@@ -1,9 +1,10 @@
 """`format("tidegate")`: a stream whose record *i* is a pure function of *i* and a seed, offered as fast as a workload
 says.
 
-Options: `events` (name of the records), `workload` (JSON of a workload's `spec()`), `seed`, `partitions`,
+Options: `events` (name of the records), `workload` (JSON of a workload's `spec()`), `seed`, `skew`, `partitions`,
 `maxRowsPerTrigger`, `eventRate` (records per second of event time), `start` (epoch seconds of the workload's
-beginning; now, if not given); for a batch read `begin` and `end`, record numbers.
+beginning; now, if not given); for a batch read `begin` and `end`, record numbers. Records that are JSON by definition
+come as text, in the column `value`.
 
 The offset carries the start: a query restarted from its checkpoint goes on with the record after its last one, on the
 same timeline.
@@ -65,9 +66,9 @@ def _spare_collector() -> None:
     gc.freeze()
 
 
-def _kind(options: Mapping[str, str]) -> Events:
-    rate = float(options.get("eventRate", 10_000))
-    return events(options.get("events", "bids"), seed=int(options.get("seed", 0)), rate=rate)
+def kind_of(options: Mapping[str, str]) -> Events:
+    rate, seed = float(options.get("eventRate", 10_000)), int(options.get("seed", 0))
+    return events(options.get("events", "bids"), seed=seed, rate=rate, skew=options.get("skew", "default"))
 
 
 class TidegateSource(DataSource):
@@ -76,7 +77,8 @@ class TidegateSource(DataSource):
         return "tidegate"
 
     def schema(self) -> str:
-        return _kind(self.options).schema
+        kind = kind_of(self.options)
+        return "value string" if kind.text else kind.schema
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         return _Stream(self.options)
@@ -87,13 +89,17 @@ class TidegateSource(DataSource):
 
 class _Stream(DataSourceStreamReader):
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._kind = _kind(options)
+        self._kind = kind_of(options)
         if "workload" not in options:
             raise InvalidInput("source tidegate: need the option workload, the JSON of a workload's spec()")
         self._workload: Shape = from_spec(json.loads(options["workload"]))
         self._parts = int(options.get("partitions", 8))
         self._limit = int(options.get("maxRowsPerTrigger", 0))
         self._start = float(options["start"]) if "start" in options else time.time()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a task needs: the workload, which may be a long trace, stays with the driver."""
+        return {"_kind": self._kind}
 
     def initialOffset(self) -> dict[str, Any]:
         return {"record": 0, "start": self._start}
@@ -124,7 +130,7 @@ class _Stream(DataSourceStreamReader):
 
 class _Table(DataSourceReader):
     def __init__(self, options: Mapping[str, str]) -> None:
-        self._kind = _kind(options)
+        self._kind = kind_of(options)
         self._range = (int(options.get("begin", 0)), int(options["end"]))
         self._parts = int(options.get("partitions", 8))
 

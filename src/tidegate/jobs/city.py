@@ -1,0 +1,69 @@
+"""A city to drive in: a grid of streets around a centre, and a library of routes, one position a second.
+
+The routes are fixed, so that a vehicle's position at any second is a look-up and not a walk from the beginning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tidegate.jobs.draws import Draws
+
+#: degrees; Daedalus' centre
+CENTRE = (52.51623, 13.38532)
+#: metres between crossings, and crossings from the centre to the edge
+BLOCK, REACH = 150.0, 8
+METRES_PER_DEGREE = 111_195.0
+ROUTES, EDGES = 200, 12
+SLOWEST, FASTEST = 10, 80
+Floats = npt.NDArray[np.float64]
+STEPS = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)])
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """All routes one after the other. `starts[r]` is the place of route *r*'s first position; the last is the end."""
+
+    starts: npt.NDArray[np.int64]
+    latitude: Floats
+    longitude: Floats
+    #: each position as the JSON of an event has it
+    text: pa.Array
+
+    @property
+    def length(self) -> int:
+        return int(self.starts[-1])
+
+
+@cache
+def library() -> Library:
+    """
+    >>> library().length == len(library().latitude), len(library().starts)
+    (True, 201)
+    """
+    routes = [_route(r) for r in range(ROUTES)]
+    starts = np.concatenate([[0], np.cumsum([len(route) for route in routes])])
+    east, north = np.concatenate(routes).T
+    latitude = np.round(CENTRE[0] + north / METRES_PER_DEGREE, 6)
+    longitude = np.round(CENTRE[1] + east / METRES_PER_DEGREE / np.cos(np.radians(CENTRE[0])), 6)
+    text = [f'"pt":{{"lt":{a:.6f},"lg":{b:.6f}}}' for a, b in zip(latitude, longitude, strict=True)]
+    return Library(starts, latitude, longitude, pa.array(text))
+
+
+def _route(number: int) -> Floats:
+    """Metres east and north of the centre, second by second: along each edge at a speed drawn for it."""
+    draws = Draws(np.arange(EDGES + 1), 1000 + number)
+    crossing = draws.below(0, 2 * REACH + 1)[:2] - REACH
+    places = []
+    for turn, speed in zip(draws.below(1, 4), SLOWEST + draws.below(2, FASTEST - SLOWEST), strict=True):
+        ahead = crossing + STEPS[turn]
+        ahead = np.where(np.abs(ahead) > REACH, crossing - STEPS[turn], ahead)  # turn round at the city's edge
+        metres = np.arange(0.0, BLOCK, speed / 3.6)
+        places.append(BLOCK * crossing + metres[:, None] * (ahead - crossing))
+        crossing = ahead
+    return np.concatenate(places)
