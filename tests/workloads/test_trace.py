@@ -1,0 +1,180 @@
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from tidegate.core import InvalidInput
+from tidegate.workloads import Shape, Steps, named
+
+START = datetime(2024, 5, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that messages name files as a user would."""
+    monkeypatch.chdir(tmp_path)
+
+
+def of(text: str, option: str = "") -> Shape:
+    Path("day.csv").write_text(text, encoding="utf-8")
+    return named(f"trace:day.csv{option}")
+
+
+def refusal(text: str, option: str = "") -> str:
+    with pytest.raises(InvalidInput) as caught:
+        of(text, option)
+    return str(caught.value)
+
+
+def parquet_of(**columns: object) -> str:
+    parquet.write_table(pa.table(columns), "day.parquet")
+    return "trace:day.parquet"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "time,rate\n0,5\n60,0\n120,7.5\n",
+        "0,5\n60,0\n120,7.5\n",  # no header
+        "Rate , TIME,host\n5,1714564800,a\n0,1714564860,b\n7.5,1714564920,c\n",  # any order, others beside, an epoch
+        "\ufefftime,rate\r\n\r\n0,5\r\n60,0\r\n120,7.5\r\n\r\n",  # as Excel writes it
+        "time,rate\n2024-05-01T12:00:00Z,5\n2024-05-01T12:01:00Z,0\n2024-05-01T14:02:00+02:00,7.5\n",
+        "2024-05-01 12:00:00,5\n2024-05-01 12:01:00,0\n2024-05-01 12:02:00,7.5\n",
+        "-60,5e0\n0,0\n60,7.5\n",
+    ],
+)
+def test_csv_in_many_forms(text: str) -> None:
+    assert of(text) == Steps(180, levels=(5, 0, 7.5))
+
+
+def test_one_column_is_a_rate_for_each_second() -> None:
+    assert of("3\n0\n\n4\n") == Steps(3, levels=(3, 0, 4))
+    assert of("3\n") == Steps(1, levels=(3,))
+
+
+def test_a_clock_may_be_a_little_off() -> None:
+    assert of("0,1\n0.98,2\n2.0,3\n3,4\n") == Steps(4, levels=(1, 2, 3, 4))
+
+
+def test_it_is_native_or_to_measure() -> None:
+    native = of("0,5\n60,0\n120,10\n")
+    assert (native.duration, native.highest(), native.total(180)) == (180, 10, 900)
+    # 6 s, the peak 1000: two seconds each at 500/s, 0/s and 1000/s
+    assert named("trace:day.csv", 6, 1000) == Steps(6, levels=(500, 0, 1000))
+    assert named("trace:day.csv", 6, 1000, seed=1, noise=0.5) == Steps(6, levels=(500, 0, 1000)).noisy(1, 0.5)
+
+
+def test_a_file_that_changes_is_read_again() -> None:
+    assert of("1\n2\n").highest() == 2
+    assert of("1\n2\n3\n").highest() == 3
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_parquet_with_timestamps(unit: str, zone: str | None) -> None:
+    times = pa.array([START + timedelta(seconds=k) for k in range(3)], pa.timestamp("us", "UTC"))
+    name = parquet_of(time=times.cast(pa.timestamp(unit, zone)), rate=pa.array([5, 0, 7]), backlog=[1, 2, 3])
+    assert named(name) == Steps(3, levels=(5, 0, 7))
+
+
+@pytest.mark.parametrize("times", [[0, 60, 120], [0.0, 60.0, 120.0], ["2024-01-01", "2024-01-02", "2024-01-03"]])
+def test_parquet_with_other_times(times: list[object]) -> None:
+    step = 86_400 if isinstance(times[0], str) else 60
+    assert named(parquet_of(rate=[5.5, 0.0, 7.0], time=times)) == Steps(3 * step, levels=(5.5, 0, 7))
+
+
+def test_gaps_are_filled_on_demand() -> None:
+    # 2, 3 and 4 are missing, and 7 and 8
+    text = "time,rate\n0,5\n1,6\n5,7\n6,8\n9,9\n"
+    assert refusal(text) == (
+        "trace day.csv, line 4: a gap: 5 comes 4 s after the row before, the usual step is 1 s; "
+        "fill gaps with nothing or with the rate before them: trace:day.csv?gaps=zero or trace:day.csv?gaps=hold"
+    )
+    assert of(text, "?gaps=zero") == Steps(10, levels=(5, 6, 0, 0, 0, 7, 8, 0, 0, 9))
+    assert of(text, "?gaps=hold") == Steps(10, levels=(5, 6, 6, 6, 6, 7, 8, 8, 8, 9))
+    assert of("0,1\n1,2\n", "?gaps=zero") == Steps(2, levels=(1, 2))  # nothing to fill
+
+
+def test_a_gap_in_parquet_is_told_by_its_row_and_time() -> None:
+    times = pa.array([START + timedelta(seconds=k) for k in (0, 1, 2, 10)], pa.timestamp("us", "UTC"))
+    with pytest.raises(InvalidInput, match=r"^trace day.parquet, row 4: a gap: 2024-05-01 12:00:10\S* comes 8 s after"):
+        named(parquet_of(time=times, rate=[1, 2, 3, 4]))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", ": the file is empty"),
+        ("\n \n", ": the file is empty"),
+        ("time,rate\n", ": there are no rows below the header"),
+        ("time,value\n0,1\n", ": need the columns time and rate, found time, value"),
+        ("rate\n1\n2\n", ": need the columns time and rate, found rate"),
+        ("0,1,2\n1,1,2\n", ": 3 columns need a header that names time and rate, found none"),
+        ("time,rate\n0,1\n1\n", ", line 3: need 2 values, as in the first line, found 1"),
+        ("time,rate\n0,1\n\n1,many\n", ", line 4: need a finite rate >= 0 records/s, found 'many'"),
+        ("0,1\n1,\n", ", line 2: need a finite rate >= 0 records/s, found nothing"),
+        ("0,1\n1,nan\n", ", line 2: need a finite rate >= 0 records/s, found nan"),
+        ("0,1\n1,inf\n", ", line 2: need a finite rate >= 0 records/s, found inf"),
+        ("0,1\n1,-3\n", ", line 2: need a finite rate >= 0 records/s, found -3"),
+        ("5\n-1\n", ", line 2: need a finite rate >= 0 records/s, found -1"),
+        ("0,1\nsoon,2\n", ", line 2: need seconds or an ISO 8601 time, found 'soon'"),
+        ("0,1\nnan,2\n", ", line 2: need seconds or an ISO 8601 time, found nan"),
+        ("0,1\n,2\n", ", line 2: need seconds or an ISO 8601 time, found nothing"),
+        ("0,1\n2,1\n1,1\n", ", line 3: need times that rise, but 1 comes after 2"),
+        ("time,rate\n0,1\n1,1\n1,1\n", ", line 4: need times that rise, but 1 comes after 1"),
+        (
+            "0,1\n1,1\n2,1\n2.5,1\n",
+            ", line 4: need even steps, but 2.5 comes 0.5 s after the row before, the usual step is 1 s",
+        ),
+        ("0,1\n", ": need two rows or more, the time between which is the step; found 1"),
+        ("0,0\n1,0\n", ": all rates are 0: there is nothing to offer"),
+        ("0\n0\n", ": all rates are 0: there is nothing to offer"),
+    ],
+)
+def test_what_cannot_be_a_trace_is_refused_with_its_place(text: str, sentence: str) -> None:
+    assert refusal(text) == f"trace day.csv{sentence}"
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"time": [0, 1], "load": [1, 2]}, ": need the columns time and rate, found time, load"),
+        ({"time": [0, 1], "rate": [1, -2]}, ", row 2: need a finite rate >= 0 records/s, found -2"),
+        ({"time": [0, 1], "rate": [1, None]}, ", row 2: need a finite rate >= 0 records/s, found nothing"),
+        ({"time": [0, 1], "rate": ["1", "b"]}, ", row 2: need a finite rate >= 0 records/s, found 'b'"),
+        ({"time": [0, 1], "rate": [float("nan"), 1]}, ", row 1: need a finite rate >= 0 records/s, found nan"),
+        ({"time": [0, None], "rate": [1, 2]}, ", row 2: need seconds or an ISO 8601 time, found nothing"),
+        ({"time": [START, None], "rate": [1, 2]}, ", row 2: need seconds or an ISO 8601 time, found nothing"),
+        ({"time": [1, 0], "rate": [1, 2]}, ", row 2: need times that rise, but 0 comes after 1"),
+        ({"time": pa.array([], pa.int64()), "rate": pa.array([], pa.int64())}, ": the file has no rows"),
+    ],
+)
+def test_what_cannot_be_a_trace_in_parquet(columns: dict[str, object], sentence: str) -> None:
+    name = parquet_of(**columns)
+    with pytest.raises(InvalidInput) as caught:
+        named(name)
+    assert str(caught.value) == f"trace day.parquet{sentence}"
+
+
+def test_files_that_cannot_be_read() -> None:
+    for name, sentence in {
+        "trace:none.csv": "trace none.csv: cannot be read: No such file or directory",
+        "trace:.": "trace .: cannot be read: Is a directory",
+        "trace:": "workload trace:: need a file, as in trace:day.csv",
+        "trace:none.csv?gaps=no": "trace none.csv: option 'gaps=no' is neither gaps=zero nor gaps=hold",
+        "trace:none.csv?zero": "trace none.csv: option 'zero' is neither gaps=zero nor gaps=hold",
+    }.items():
+        with pytest.raises(InvalidInput) as caught:
+            named(name)
+        assert str(caught.value) == sentence
+
+
+def test_files_of_other_kinds() -> None:
+    Path("image.csv").write_bytes(b"\x89PNG\xff\xfe")
+    with pytest.raises(InvalidInput, match=r"^trace image.csv: is neither Parquet nor CSV in UTF-8$"):
+        named("trace:image.csv")
+    Path("cut.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(InvalidInput, match=r"^trace cut.parquet: cannot be read as Parquet: "):
+        named("trace:cut.parquet")
