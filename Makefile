@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo test fast lint bench clean
+.PHONY: setup demo kafka test fast lint bench clean
 
 setup: $(STAMP)
 	@scripts/java
@@ -16,12 +16,17 @@ $(STAMP): pyproject.toml constraints.txt scripts/setup
 demo: setup
 	@$(BIN)/tidegate demo
 
+# a broker of one's own, and the jars that Spark needs to read from it
+kafka: setup
+	@$(BIN)/python -c "from tidegate.cli.kafka import fetch; fetch()"
+	@$(BIN)/tidegate broker
+
 test: setup lint
-	@$(BIN)/python -m pytest -q -m "not spark"
-	@$(BIN)/python -m pytest -q -m spark tests --durations=10
+	@$(BIN)/python -m pytest -q -m "not spark and not kafka"
+	@$(BIN)/python -m pytest -q -m "spark or kafka" tests --durations=10
 
 fast: setup lint
-	@$(BIN)/python -m pytest -q -m "not spark"
+	@$(BIN)/python -m pytest -q -m "not spark and not kafka"
 
 lint: setup
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .

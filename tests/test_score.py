@@ -61,3 +61,17 @@ def test_an_empty_run_has_no_figures() -> None:
         None,
         None,
     )
+
+
+def test_records_that_tell_when_they_were_created_need_no_workload() -> None:
+    # half of the first batch's records were created evenly in 0 to 1 s, half in 1 to 5; those of the second at 6 s
+    first = Batch(0, planned=108, finished=110, begin=0, end=100, rows=100, times=(100.0, 101.0, 105.0))
+    second = Batch(1, planned=109, finished=111, begin=100, end=300, rows=200, times=(106.0, 106.0, 106.0))
+    found = score([tick(110, 1, 1, first), tick(111, 1, 1, second)], slo=8.0, start=100, arrived=lambda t: 0.0)
+    assert found.latency
+    # 10 s for the oldest; 200 of 300 took 5 s
+    assert (found.latency.max, found.latency.p50) == pytest.approx((10.0, 5.0), abs=1e-3)
+    # older than 8 s at 110 are those created before 102: 50, and a quarter of the 50 that came in 1 to 5 s
+    assert found.slo.violated == pytest.approx(62.5 / 300)
+    # the first batch's records took (9.5 + 7) / 2 on average
+    assert found.latency.mean == pytest.approx((100 * 8.25 + 200 * 5) / 300, rel=0.01)

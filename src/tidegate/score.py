@@ -2,7 +2,8 @@
 
 Latency is exact without touching a record. Batch *b* held records `[begin, end)` and finished at `T`; a record's
 latency is at most `x` if it arrived at `T - x` or later; and `arrived(t)` records had arrived by `t`. So the share of
-records within any latency is a sum over batches, and a percentile is where that share crosses its level.
+records within any latency is a sum over batches, and a percentile is where that share crosses its level. Where the
+records say themselves when they were created (Kafka's do), the batch's quantiles of that take the place of `arrived`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from tidegate.core import Batch, Tick
@@ -86,8 +87,12 @@ class Latencies:
         return math.fsum(b.end - b.begin for b in self.batches)
 
     def share_above(self, latency: float) -> float:
-        late = math.fsum(min(max(self.arrived(b.finished - latency), b.begin), b.end) - b.begin for b in self.batches)
+        late = math.fsum(min(max(self._by(b, b.finished - latency), b.begin), b.end) - b.begin for b in self.batches)
         return late / self.records
+
+    def _by(self, batch: Batch, time: float) -> float:
+        """Up to which record those of a batch had arrived by a time."""
+        return _among(batch, time) if batch.times else self.arrived(time)
 
     def percentile(self, level: float) -> float:
         return _crossing(lambda x: self.share_above(x) <= 1 - level, high=self._longest())
@@ -98,20 +103,34 @@ class Latencies:
 
     @property
     def mean(self) -> float:
-        """The area under the share that takes longer, by the trapezoid rule in each batch."""
+        """Over records, by the midpoint rule in each batch."""
         return math.fsum(self._mean(b) * (b.end - b.begin) for b in self.batches) / self.records
 
     def _mean(self, batch: Batch, points: int = 32) -> float:
         size = batch.end - batch.begin
-        ages = [self.age(batch, batch.begin + size * k / points) for k in range(points + 1)]
-        return (math.fsum(ages) - (ages[0] + ages[-1]) / 2) / points
+        return math.fsum(self.age(batch, batch.begin + size * (k + 0.5) / points) for k in range(points)) / points
 
     def age(self, batch: Batch, record: float) -> float:
         """How old record number `record` was when the batch finished."""
-        return _crossing(lambda x: self.arrived(batch.finished - x) <= record, high=self._longest())
+        return _crossing(lambda x: self._by(batch, batch.finished - x) <= record, high=self._longest())
 
     def _longest(self) -> float:
-        return max(b.finished for b in self.batches) - min(0.0, *(b.planned for b in self.batches))
+        created = (b.times[0] for b in self.batches if b.times)
+        return max(b.finished for b in self.batches) - min(0.0, *(b.planned for b in self.batches), *created)
+
+
+def _among(batch: Batch, time: float) -> float:
+    """
+    >>> one = Batch(0, planned=4, finished=5, begin=100, end=200, times=(1.0, 2.0, 4.0))
+    >>> [_among(one, t) for t in (0, 1, 1.5, 3, 4, 9)]
+    [100.0, 100.0, 125.0, 175.0, 200.0, 200.0]
+    """
+    times, steps = batch.times, len(batch.times) - 1
+    k = bisect_right(times, time)
+    if k == 0 or k > steps:
+        return float(batch.begin if k == 0 else batch.end)
+    share = (k - 1 + (time - times[k - 1]) / (times[k] - times[k - 1])) / steps
+    return batch.begin + share * (batch.end - batch.begin)
 
 
 def _crossing(true_from: Callable[[float], bool], high: float) -> float:
@@ -167,9 +186,8 @@ def score(ticks: Sequence[Tick], *, slo: float, start: float = 0.0, arrived: Arr
 
 
 def _since(batch: Batch, start: float) -> Batch:
-    return Batch(
-        batch.id, batch.planned - start, batch.finished - start, batch.begin, batch.end, batch.arrived, batch.rows
-    )
+    times = tuple(time - start for time in batch.times)
+    return replace(batch, planned=batch.planned - start, finished=batch.finished - start, times=times)
 
 
 def _latency(latencies: Latencies | None) -> Latency | None:

@@ -140,7 +140,7 @@ def _observation(values: dict[str, Any]) -> Observation:
     values["per_executor"] = tuple(ExecutorSample(**v) for v in values["per_executor"])
     operators = ({**v, "upstream": tuple(v["upstream"])} for v in values["operators"])
     values["operators"] = tuple(OperatorSample(**v) for v in operators)
-    values["batches"] = tuple(Batch(**v) for v in values["batches"])
+    values["batches"] = tuple(Batch(**{**v, "times": tuple(v.get("times", ()))}) for v in values["batches"])
     values["events"] = tuple(Event(**v) for v in values["events"])
     return Observation(**values)
 

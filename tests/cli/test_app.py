@@ -57,6 +57,9 @@ def store(tmp_path: Path) -> Path:
     return path
 
 
+TRAFFIC = "events traffic: every key comes once a second, skew 'heavy' means nothing for them"
+
+
 def last(store: Path) -> str:
     with Store.open(store) as kept:
         return kept.run("last").id
@@ -65,10 +68,12 @@ def last(store: Path) -> str:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--job", "q12"], "no job is named 'q12'; did you mean 'q1'? (known: q1, q11)"),
+        (["--job", "wordcont"], "no job is named 'wordcont'; did you mean 'wordcount'?"),
         (["--policy", "hpa"], "no policy is named 'hpa'; did you mean 'hpa-cpu'? (known: hpa-cpu, static)"),
         (["--workload", "cosin"], "no workload is named 'cosin'; did you mean 'cosine'?"),
         (["--engine", "flink"], "no engine is named 'flink' (known: spark)"),
+        (["--source", "kafak"], "no source is named 'kafak'; did you mean 'kafka'? (known: embedded, kafka)"),
+        (["--skew", "hot"], "no skew is named 'hot' (known: default, heavy, off)"),
         (["--mode", "monitoring"], "no mode is named 'monitoring'; did you mean 'monitor'?"),
         (["-p", "targett=0.5"], "no option of policy hpa-cpu is named 'targett'; did you mean 'target'?"),
         (["--policy", "static", "--option", "target=1"], "no option of policy static is named 'target'"),
@@ -94,6 +99,14 @@ def test_an_unknown_name_is_refused_with_the_nearest(tidegate: Command, words: l
         (["--quota", "3"], "run: need 0.02 <= quota <= 1 cores, got 3"),
         (["-p", "target"], "policy option 'target' is not NAME=VALUE"),
         (["-p", "target=1.5"], "policy hpa-cpu: need 0 < target <= 1, got 1.5"),
+        (["--skew", "heavy", "--job", "traffic"], TRAFFIC),
+        (["--source", "kafka", "--topic", "bids"], "run: source kafka needs --bootstrap"),
+        (["--source", "kafka", "--bootstrap", "localhost:9092"], "run: source kafka needs --topic"),
+        (["--topic", "bids"], "run: --bootstrap, --topic and --sink are for --source kafka"),
+        (
+            ["--source", "kafka", "--bootstrap", "localhost:9092", "--topic", "bids", "--sink", "bids"],
+            "run: the result cannot go to 'bids', the topic it is made from",
+        ),
         (["-p", "interval=0"], "policy hpa-cpu: need interval > 0 s, got 0"),
     ],
 )

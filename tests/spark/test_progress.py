@@ -225,6 +225,16 @@ def test_latency_is_the_age_of_the_oldest_record_when_its_batch_finished() -> No
     assert log.latency is None  # a batch of no records
 
 
+def test_records_that_tell_when_they_were_created_are_as_old_as_they_say() -> None:
+    told = {"tidegate_records": {"times": [1_500, 2_000, 3_250], "malformed": 0}}
+    log = ProgressLog()
+    (batch,) = fed(log, report(4, 0, 2000, 4000, observedMetrics=told))
+    assert (batch.times, log.latency) == ((1.5, 2.0, 3.25), 3.5)  # planned at 4, finished at 5
+    # an empty batch has no times
+    (empty,) = fed(ProgressLog(), report(4, 0, 0, 0, observedMetrics={"tidegate_records": {"times": None}}))
+    assert empty.times == ()
+
+
 def test_records_after_an_idle_time_are_not_older_than_it() -> None:
     log = ProgressLog()
     fed(log, report(0, 0, 1000, 1000), report(10, 1000, 2000, 2000, id=1))

@@ -44,7 +44,7 @@ def test_q11_scales_out_and_in_and_its_result_is_that_of_a_batch_query(tmp_path:
     outcome, ticks = play(steps, tmp_path / "runs.db")
     result = outcome.result
     assert (outcome.status, result["verified"]) == ("done", True)
-    assert result["processed"] == result["offered"] == 15 * (6_000 + 30_000 + 15_000)
+    assert result["processed"] == result["offered"] == steps.load().total(45) > 500_000
     assert result["lost"] == 0
     assert result["rescales"]["up"] >= 1
     assert result["workers"]["max"] > 1

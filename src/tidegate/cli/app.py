@@ -17,9 +17,10 @@ from rich.table import Table
 
 from tidegate import __version__
 from tidegate.cli.console import AsJson, Output, StorePath, complain, out, print_json, show
+from tidegate.cli.kafka import broker, produce
 from tidegate.cli.trace import trace
 from tidegate.cli.workloads import workloads
-from tidegate.core import InvalidInput, TidegateError
+from tidegate.core import InvalidInput, TidegateError, UnknownName
 from tidegate.store import DEFAULT_PATH, Store
 
 app = typer.Typer(
@@ -28,6 +29,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="rich",
 )
+SOURCES = ("embedded", "kafka")
 
 
 def main() -> None:
@@ -77,13 +79,20 @@ def demo(
 @app.command()
 def run(
     job: Annotated[str, typer.Option(help="q1, q2, q3, q5, q8, q11, wordcount, ysb, traffic, topspeed")] = "q1",
-    workload: Annotated[str, typer.Option(help="tide, cosine, constant, steps, increasing, decreasing")] = "tide",
+    workload: Annotated[str, typer.Option(help="a name of `tidegate workloads`, or trace:FILE")] = "tide",
+    noise: Annotated[float, typer.Option(help="seeded, as a share of the rate: 0.1 for ±10 %")] = 0.0,
+    workload_seed: Annotated[int | None, typer.Option(help="of the workload; if not given, its documented one")] = None,
     policy: Annotated[str, typer.Option(help="static, hpa-cpu")] = "hpa-cpu",
     option: Annotated[list[str] | None, typer.Option("--option", "-p", help="of the policy: NAME=VALUE")] = None,
     engine: Annotated[str, typer.Option(help="spark")] = "spark",
     mode: Annotated[str, typer.Option(help="active, or monitor: decide and record, never act")] = "active",
-    duration: Annotated[str, typer.Option(help="like 90s, 3m, 1h")] = "3m",
-    rate: Annotated[str, typer.Option(help="highest offered rate, like 100k")] = "100k",
+    duration: Annotated[
+        str | None, typer.Option(help="like 90s, 3m, 1h; if not given, 3m, or a trace's own", show_default=False)
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(help="highest offered rate, like 250k; if not given, 100k, or a trace's own", show_default=False),
+    ] = None,
     min_executors: Annotated[int, typer.Option(help="never fewer")] = 1,
     max_executors: Annotated[int, typer.Option(help="never more")] = 4,
     initial: Annotated[int | None, typer.Option(help="executors at the start; if not given, the fewest")] = None,
@@ -95,6 +104,12 @@ def run(
     partitions: Annotated[int, typer.Option(help="of source and shuffle; 0: three a core")] = 0,
     seed: Annotated[int, typer.Option(help="of the records")] = 0,
     skew: Annotated[str, typer.Option(help="of the keys: off, default, heavy")] = "default",
+    source: Annotated[str, typer.Option(help="embedded, or kafka: records come through a topic")] = "embedded",
+    bootstrap: Annotated[str, typer.Option(help="address of the Kafka broker", show_default=False)] = "",
+    topic: Annotated[str, typer.Option(help="from which records are read; made if need be")] = "",
+    produce: Annotated[bool, typer.Option(help="fill the topic; else somebody else does")] = True,
+    sink: Annotated[str | None, typer.Option(help="topic to which the result goes; if not given, nowhere")] = None,
+    patience: Annotated[str, typer.Option(help="how long to wait for a Kafka broker that does not answer")] = "60s",
     master: Annotated[
         str | None, typer.Option(help="spark://…, yarn, k8s://…; if not given, an embedded cluster")
     ] = None,
@@ -111,17 +126,24 @@ def run(
     [bold]tidegate run --job q11 --workload cosine --policy hpa-cpu --rate 80k --duration 5m --quota 0.3[/bold]
     """
     from tidegate.cli import values  # noqa: PLC0415
-    from tidegate.experiment import Experiment  # noqa: PLC0415
+    from tidegate.experiment import Experiment, Kafka  # noqa: PLC0415
 
+    if source not in SOURCES:
+        raise UnknownName("source", source, SOURCES)
+    if source == "embedded" and (bootstrap or topic or sink):
+        raise InvalidInput("run: --bootstrap, --topic and --sink are for --source kafka")
+    seconds, peak = values.extent(workload, duration, rate)
     chosen = Experiment(
         job=job,
         workload=workload,
+        workload_seed=workload_seed,
+        noise=noise,
         policy=policy,
         options=values.options(option or []),
         engine=engine,
         mode=mode,
-        duration=values.duration(duration),
-        peak=values.rate(rate),
+        duration=seconds,
+        peak=peak,
         minimum=min_executors,
         maximum=max_executors,
         initial=initial,
@@ -131,6 +153,7 @@ def run(
         partitions=partitions,
         seed=seed,
         skew=skew,
+        kafka=Kafka(bootstrap, topic, produce, sink, values.duration(patience)) if source == "kafka" else None,
         master=master,
         cores=cores,
         memory=memory,
@@ -192,6 +215,8 @@ def doctor(output: AsJson = Output.text) -> None:
 
 app.command()(workloads)
 app.command()(trace)
+app.command()(broker)
+app.command()(produce)
 
 
 def _version(wanted: bool) -> None:
@@ -258,9 +283,13 @@ def _summary(result: dict[str, Any]) -> Table | str:
         return "interrupted before the query started: nothing was stored"
     table = Table(title=f"run {result['run']}: {result['status']}", title_justify="left", show_header=False)
     latency, workers, rescales = result["latency"] or {}, result["workers"] or {}, result["rescales"]
-    table.add_row(
-        "records", f"{result['offered']:,} offered, {result['processed']:,} processed, {result['lost']:,} lost"
-    )
+    offered = "" if result["offered"] is None else f"{result['offered']:,} offered, "
+    table.add_row("records", f"{offered}{result['processed']:,} processed, {result['lost']:,} lost")
+    if found := result.get("kafka"):
+        table.add_row("topic", _topic(found))
+    if found := result.get("sink"):
+        told = f"{found['rows']:,} rows, {found['duplicates']:,} of them twice, {found['losses']:,} missing"
+        table.add_row("sink", f"{escape(found['topic'])}: {told}")
     if latency:
         table.add_row("latency", ", ".join(f"{key} {latency[key]:.1f} s" for key in ("p50", "p95", "p99", "max")))
         table.add_row(
@@ -274,3 +303,11 @@ def _summary(result: dict[str, Any]) -> Table | str:
     table.add_row("verified", verdict[result["verified"]])
     table.add_row("report", escape(str(result["report"])))
     return table
+
+
+def _topic(found: dict[str, Any]) -> str:
+    told = f"{escape(found['topic'])}: {found['read']:,} rows read, {found['malformed']:,} of them no records"
+    if found["produced"] is None:
+        return told
+    doubled = f"{found['duplicates']:,} duplicates, {found['losses']:,} losses of {found['produced']:,} produced"
+    return f"{told}; {doubled}; producer at most {found['behind']:.1f} s behind"

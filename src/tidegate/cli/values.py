@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from tidegate.core import InvalidInput
+from tidegate.workloads import named
 
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6}
@@ -36,6 +37,17 @@ def rate(text: str) -> float:
     if not found:
         raise InvalidInput(f"rate {text!r} is not like 5000, 250k or 1.2M records/s")
     return float(found.group(1)) * SUFFIXES[found.group(2).lower()]
+
+
+def extent(workload: str, seconds: str | None, highest: str | None) -> tuple[float, float]:
+    """How long and how high a workload is to be: as told, else a trace as it is and all others 3 minutes, 100k/s.
+
+    >>> extent("tide", None, "20k"), extent("cosine", "1h", None)
+    ((180.0, 20000.0), (3600.0, 100000.0))
+    """
+    own = named(workload) if workload.startswith("trace:") and (seconds is None or highest is None) else None
+    length = (own.duration if own else 180.0) if seconds is None else duration(seconds)
+    return length, (own.highest() if own else 100_000.0) if highest is None else rate(highest)
 
 
 def options(texts: Iterable[str]) -> dict[str, float]:

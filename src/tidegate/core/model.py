@@ -59,6 +59,8 @@ class Batch:
     arrived: float | None = None
     #: rows that tasks read; more than `end - begin` where tasks ran twice
     rows: int = 0
+    #: when its records were created, where they say so themselves: evenly spaced quantiles, from first to last
+    times: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -50,6 +50,8 @@ class SparkEngine:
         requested: int | None = None,
     ) -> None:
         self._spark, self._query = spark, query
+        #: told the report of every batch that ran
+        self.hear: Callable[[Mapping[str, Any]], None] = lambda report: None
         self._run_id = str(query.runId)
         self.status = Status(spark.sparkContext)
         self.log = ProgressLog(base=base)
@@ -71,6 +73,9 @@ class SparkEngine:
 
     def observe(self) -> Observation:
         reports = [json.loads(text) for text in self._listener.drain()]
+        for report in reports:
+            if "addBatch" in report["durationMs"]:
+                self.hear(report)
         batches = [batch for batch in (self.log.add(report) for report in reports) if batch is not None]
         self.observed |= {int(r["batchId"]): r["observedMetrics"] for r in reports if r.get("observedMetrics")}
         self._raise_if_over(batches)
@@ -84,6 +89,13 @@ class SparkEngine:
 
     def scale(self, decision: Decision) -> None:
         self.actuator.scale(decision.executors)
+
+    def resume(self, query: StreamingQuery) -> None:
+        """Watch the query that goes on from the checkpoint of the one before; all that was counted counts."""
+        self._query, self._run_id = query, str(query.runId)
+        self._listener.follow(self._run_id)
+        if not query.isActive:
+            self._listener.ended.set()
 
     def close(self) -> None:
         """Stop watching. The query goes on with the executors it has."""

@@ -19,6 +19,11 @@ class ProgressListener(StreamingQueryListener):
         self.boundary = threading.Event()
         self.ended = threading.Event()
 
+    def follow(self, run_id: str) -> None:
+        """From now on the reports of another run of the query."""
+        self._run_id = run_id
+        self.ended.clear()
+
     def onQueryStarted(self, event: Any) -> None:
         """Nothing to keep."""
 

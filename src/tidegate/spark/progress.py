@@ -20,6 +20,8 @@ from tidegate.core import Batch
 
 #: keys under which single-counter sources keep their counter: Tidegate's own, rate-micro-batch, files
 COUNTERS = ("record", "offset", "logOffset")
+#: name under which a query observes its records
+RECORDS = "tidegate_records"
 
 
 def position(offset: Any) -> float | None:
@@ -100,7 +102,8 @@ class ProgressLog:
         if "addBatch" not in durations:
             return None
         spent = durations.get("triggerExecution", 0) / 1000
-        self._finish(Batch(int(report["batchId"]), planned, planned + spent, begin, end, arrived, rows), spent)
+        times = _times(report)
+        self._finish(Batch(int(report["batchId"]), planned, planned + spent, begin, end, arrived, rows, times), spent)
         self._learn_state(report)
         return self.batch
 
@@ -151,7 +154,7 @@ class ProgressLog:
         """Age of the oldest record of the last batch when it finished."""
         if self.batch is None or self.batch.end <= self.batch.begin:
             return None
-        arrived_at = self._time_of(self.batch.begin)
+        arrived_at = self.batch.times[0] if self.batch.times else self._time_of(self.batch.begin)
         return None if arrived_at is None else self.batch.finished - arrived_at
 
     def _time_of(self, record: float) -> float | None:
@@ -196,6 +199,12 @@ class ProgressLog:
             self.state_rows = sum(int(o.get("numRowsTotal") or 0) for o in operators)
             self.state_bytes = sum(int(o.get("memoryUsedBytes") or 0) for o in operators)
             self.rows_dropped += sum(int(o.get("numRowsDroppedByWatermark") or 0) for o in operators)
+
+
+def _times(report: Mapping[str, Any]) -> tuple[float, ...]:
+    """When the batch's records were created, where the query observes that; Spark tells it in milliseconds."""
+    told = (report.get("observedMetrics") or {}).get(RECORDS) or {}
+    return tuple(time / 1000 for time in told.get("times") or ())
 
 
 def _distance(start: float | None, stop: float | None) -> float:

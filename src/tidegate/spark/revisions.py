@@ -18,7 +18,10 @@ def keep(folder: Path) -> Callable[[DataFrame, int], None]:
 
 
 def latest(spark: SparkSession, folder: Path, key: Sequence[str]) -> DataFrame:
-    revisions = spark.read.parquet(str(folder))
-    newest = Window.partitionBy(*key).orderBy(F.col("batch").desc())
-    ranked = revisions.withColumn("rank", F.row_number().over(newest))
-    return ranked.where("rank = 1").drop("rank", "batch")
+    return newest(spark.read.parquet(str(folder)), key, "batch").drop("batch")
+
+
+def newest(revisions: DataFrame, key: Sequence[str], order: str) -> DataFrame:
+    """Of each key the row that is last in an order."""
+    last = Window.partitionBy(*key).orderBy(F.col(order).desc())
+    return revisions.withColumn("rank", F.row_number().over(last)).where("rank = 1").drop("rank")

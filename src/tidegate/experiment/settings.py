@@ -1,0 +1,157 @@
+"""What a run depends on, checked before anything is started."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from tidegate.control import Autoscaler
+from tidegate.core import InvalidInput, Limits, UnknownName
+from tidegate.jobs import events, job
+from tidegate.presets import autoscaler
+from tidegate.workloads import Shape, named
+
+ENGINES = ("spark",)
+MODES = ("active", "monitor")
+
+
+@dataclass(frozen=True, slots=True)
+class Kafka:
+    """Records come through a topic. Tidegate's own producer fills it unless told not to: then the workload is somebody
+    else's, and only what is in the topic is known of it.
+    """
+
+    bootstrap: str
+    topic: str
+    produce: bool = True
+    #: topic to which the result goes; None for nowhere
+    sink: str | None = None
+    #: how long to wait for a broker that does not answer, s
+    patience: float = 60.0
+
+    def __post_init__(self) -> None:
+        for name, value in (("bootstrap", self.bootstrap), ("topic", self.topic)):
+            if not value:
+                raise InvalidInput(f"run: source kafka needs --{name}")
+        if self.sink == self.topic:
+            raise InvalidInput(f"run: the result cannot go to {self.sink!r}, the topic it is made from")
+
+
+@lru_cache(maxsize=8)
+def _load(name: str, duration: float, peak: float, seed: int | None, noise: float) -> Shape:
+    return named(name, duration, peak, seed=seed, noise=noise)
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Everything that a run depends on; stored with it."""
+
+    job: str = "q1"
+    workload: str = "tide"
+    #: seed and noise (a share of the rate) of the workload; None for the seed it is documented with
+    workload_seed: int | None = None
+    noise: float = 0.0
+    policy: str = "hpa-cpu"
+    options: Mapping[str, float] = field(default_factory=dict)
+    engine: str = "spark"
+    mode: str = "active"
+    duration: float = 180.0
+    #: highest offered rate
+    peak: float = 100_000.0
+    minimum: int = 1
+    maximum: int = 4
+    initial: int | None = None
+    #: records may take this long
+    slo: float = 10.0
+    seed: int = 0
+    #: how unevenly keys are spread
+    skew: str = "default"
+    trigger: float = 4.0
+    #: most records of one batch; 0 for what arrives in four triggers at the peak, so that a backlog comes in pieces
+    limit: int = 0
+    partitions: int = 0
+    #: how long to go on after the workload's end while records wait
+    drain: float = 60.0
+    verify: bool = True
+    quota: float | None = None
+    #: None for the embedded source
+    kafka: Kafka | None = None
+    master: str | None = None
+    cores: int = 1
+    memory: int = 512
+    ui_port: int | None = None
+
+    def __post_init__(self) -> None:
+        for what, value, known in (("engine", self.engine, ENGINES), ("mode", self.mode, MODES)):
+            if value not in known:
+                raise UnknownName(what, value, known)
+        for name in ("duration", "peak", "slo", "trigger"):
+            if not getattr(self, name) > 0:
+                raise InvalidInput(f"run: need {name} > 0, got {getattr(self, name):g}")
+        if self.quota is not None and not 0.02 <= self.quota <= self.cores:
+            raise InvalidInput(f"run: need 0.02 <= quota <= {self.cores} cores, got {self.quota:g}")
+        if not self.minimum <= self.first <= self.maximum:
+            raise InvalidInput(
+                f"run: need {self.minimum} <= executors at the start <= {self.maximum}, got {self.first}"
+            )
+        _ = self.load(), self.autoscaler(), events(**self.event_options())
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.minimum, self.maximum)
+
+    @property
+    def first(self) -> int:
+        _ = self.limits
+        return self.initial if self.initial is not None else self.minimum
+
+    @property
+    def width(self) -> int:
+        """Partitions of source and shuffle: by default three tasks for every core there can be, so that any number
+        shares them well.
+        """
+        return self.partitions or 3 * self.maximum * self.cores
+
+    def load(self) -> Shape:
+        return _load(self.workload, self.duration, self.peak, self.workload_seed, self.noise)
+
+    @property
+    def source(self) -> str:
+        return "embedded" if self.kafka is None else "kafka"
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the records are somebody else's, so that nobody here knows when they are offered."""
+        return self.kafka is not None and not self.kafka.produce
+
+    @property
+    def most(self) -> int:
+        """Records of one batch."""
+        return self.limit or int(4 * self.trigger * self.peak)
+
+    def event_options(self) -> dict[str, Any]:
+        """The arguments of `jobs.events`."""
+        return {"name": job(self.job).events, "seed": self.seed, "rate": self.peak, "skew": self.skew}
+
+    def autoscaler(self) -> Autoscaler:
+        return autoscaler(self.policy, self.limits, self.options)
+
+    def source_options(self, start: float) -> dict[str, str]:
+        return {
+            "events": job(self.job).events,
+            "workload": json.dumps(self.load().spec()),
+            "seed": str(self.seed),
+            "skew": self.skew,
+            "partitions": str(self.width),
+            "eventRate": str(self.peak),
+            "maxRowsPerTrigger": str(self.most),
+            "start": repr(start),
+        }
+
+    def spec(self, start: float) -> dict[str, Any]:
+        """What the store keeps: enough to show and to repeat the run."""
+        shape = {} if self.foreign else {"workload_spec": self.load().spec()}
+        return {**asdict(self), "source": self.source, **shape, "limits": [self.minimum, self.maximum], "start": start}

@@ -1,0 +1,92 @@
+"""Columns by their names, also nested ones: `a.b` is the field `b` of `a`, unless a column has that very name."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pyspark.sql.types import DataType, StringType, StructField, StructType
+
+from tidegate.core import InvalidInput, UnknownName
+
+Path = tuple[str, ...]
+
+
+def resolve(name: str, known: Iterable[Path], place: str) -> Path:
+    """The path of a column, or an error that says what there is in `place`.
+
+    >>> resolve("user.id", [("user",), ("user", "id")], "a.json")
+    ('user', 'id')
+    >>> resolve("tiem", [("time",), ("user",)], "a.csv")
+    Traceback (most recent call last):
+    tidegate.core.errors.UnknownName: no column of a.csv is named 'tiem'; did you mean 'time'? (known: time, user)
+    """
+    paths = {".".join(path): path for path in sorted(known, key=len, reverse=True)}
+    if name not in paths:
+        raise UnknownName(f"column of {place}", name, paths)
+    return paths[name]
+
+
+def of_header(line: str, separator: str, header: bool) -> list[Path]:
+    """Columns of a CSV by its first line; without a header they are numbered as Spark does it.
+
+    >>> of_header('at,"a,b"', ",", True), of_header("1,2", ",", False)
+    ([('at',), ('a,b',)], [('_c0',), ('_c1',)])
+    """
+    cells = next(csv.reader([line], delimiter=separator), [])
+    return [(cell.strip(),) if header else (f"_c{number}",) for number, cell in enumerate(cells)]
+
+
+def of_lines(lines: Iterable[str]) -> set[Path]:
+    """Fields, nested ones too, of all objects among lines of JSON.
+
+    >>> sorted(of_lines(['{"a": {"b": 1}}', '{"c": [', "7"]))
+    [('a',), ('a', 'b')]
+    """
+    return {path for line in lines for path in _fields(_parsed(line))}
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
+
+
+def _fields(value: Any, above: Path = ()) -> Iterator[Path]:
+    for name, inner in value.items() if isinstance(value, Mapping) else ():
+        yield (*above, name)
+        yield from _fields(inner, (*above, name))
+
+
+def of_schema(schema: StructType, above: Path = ()) -> Iterator[Path]:
+    for field in schema.fields:
+        yield (*above, field.name)
+        if isinstance(field.dataType, StructType):
+            yield from of_schema(field.dataType, (*above, field.name))
+
+
+def schema_of(paths: Iterable[Path]) -> StructType:
+    """A schema that has just these fields, as texts.
+
+    >>> schema_of([("a", "b"), ("a", "c"), ("d",)]).simpleString()
+    'struct<a:struct<b:string,c:string>,d:string>'
+    """
+    tree: dict[str, Any] = {}
+    for path in sorted(set(paths)):
+        inner = tree
+        for name in path[:-1]:
+            inner = inner.setdefault(name, {})
+            if inner is None:
+                raise InvalidInput(f"column {'.'.join(path)} lies within another column that is asked for")
+        inner[path[-1]] = None
+    return _struct(tree)
+
+
+def _struct(tree: Mapping[str, Any]) -> StructType:
+    kinds: dict[str, DataType] = {
+        name: StringType() if inner is None else _struct(inner) for name, inner in tree.items()
+    }
+    return StructType([StructField(name, kind) for name, kind in kinds.items()])

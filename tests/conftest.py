@@ -1,0 +1,28 @@
+"""What tests of more than one room share: a real Kafka broker."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tidegate.core import EnvironmentMissing
+from tidegate.kafka import Broker
+
+#: why there was no broker, for the last lines of the run
+_reasons = pytest.StashKey[str]()
+
+
+@pytest.fixture(scope="session")
+def broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
+    """One for all tests, which take topics of their own; those that kill one start another."""
+    try:
+        made = Broker()
+    except EnvironmentMissing as error:
+        request.config.stash[_reasons] = str(error)
+        pytest.skip(str(error))
+    with made:
+        yield made
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if _reasons in config.stash:
+        terminalreporter.write_line(f"Kafka tests skipped: {config.stash[_reasons]}")

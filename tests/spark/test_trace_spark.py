@@ -1,0 +1,306 @@
+"""Real files through real Spark, on this machine."""
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+from pyspark.sql import SparkSession
+
+from tidegate.core import InvalidInput, UnknownName
+from tidegate.spark.traces import Machine, Request, Span, Trace, batch_session, trace
+from tidegate.spark.traces.inputs import find
+from tidegate.spark.traces.reading import read
+from tidegate.spark.traces.result import Hot
+
+pytestmark = pytest.mark.spark
+
+#: 2024-05-01 00:00:00 UTC
+DAY = 1_714_521_600
+START = datetime(2024, 5, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    with batch_session(Machine(cores=2), tmp_path_factory.mktemp("spark")) as made:
+        yield made
+
+
+Make = Callable[..., Trace]
+
+
+@pytest.fixture
+def make(session: SparkSession, tmp_path: Path) -> Make:
+    """The trace of logs, in `out/trace.parquet`."""
+    (tmp_path / "out").mkdir()
+
+    def made(*logs: Path | str, **options: object) -> Trace:
+        wanted = {"time": "t", "output": tmp_path / "out" / "trace.parquet", **options}
+        return trace(session, Request(tuple(map(str, logs)), **wanted))  # type: ignore[arg-type]
+
+    return made
+
+
+def rates(made: Trace) -> list[int]:
+    table = pq.read_table(made.path)
+    start = int(made.size.first.timestamp())
+    assert table.column("time").to_pylist() == [
+        datetime.fromtimestamp(start + k, UTC) for k in range(made.size.seconds)
+    ]
+    return list(table.column("rate").to_pylist())
+
+
+def problems(made: Trace) -> dict[str, tuple[int, set[tuple[str, str | None]]]]:
+    told = {(one.what, one.rows): one.examples for one in made.problems}
+    return {what: (rows, {(Path(e.file).name, e.value) for e in shown}) for (what, rows), shown in told.items()}
+
+
+def test_a_csv_with_everything_that_can_be_wrong(make: Make, tmp_path: Path) -> None:
+    log = tmp_path / "a.csv"
+    lines = [
+        "t,k,note",
+        "2024-05-01T00:00:03.999Z,a,",
+        '2024-05-01 02:00:00+02:00,b,"said ""no"", left"',  # 00:00:00 UTC
+        f"{DAY},a,",
+        f"{DAY}123,a,x",  # milliseconds
+        "",
+        "2024-05-01T00:00:01,a",  # a field is missing
+        "2024-05-01T00:00:01,a,b,c",  # one too many
+        ",a,",
+        "  ,a,",
+        "noon,a,",
+        "12:30:00,a,",  # not today's
+        "2024-05-32,a,",
+        "NaN,a,",
+        "1e300,a,",
+        "86400,a,",  # 1970
+        "2999-01-01,a,",
+        "t,k,note",  # two files in one
+    ]
+    log.write_text("\n".join(lines) + "\n")
+    made = make(log)
+    assert rates(made) == [3, 0, 0, 1]
+    found = problems(made)
+    unknown = found.pop("time cannot be read")
+    assert unknown[0] == 5
+    assert {value for _, value in unknown[1]} <= {"noon", "12:30:00", "2024-05-32", "NaN", "1e300"}
+    assert found == {
+        "line cannot be parsed": (2, {("a.csv", "2024-05-01T00:00:01,a"), ("a.csv", "2024-05-01T00:00:01,a,b,c")}),
+        "no time": (2, {("a.csv", None), ("a.csv", "  ")}),
+        "time too early": (1, {("a.csv", "86400")}),
+        "time in the future": (1, {("a.csv", "2999-01-01")}),
+    }
+    # 4 good, 11 bad
+    assert (made.size.rows, made.bad, made.bad_share) == (4, 11, 11 / 15)
+    assert (made.size.first, made.size.last) == (START, START + timedelta(seconds=3))
+    assert (made.size.seconds, made.size.empty, made.size.mean, made.size.max) == (4, 2, 1.0, 3)
+    # rates 0 0 1 3: the median between 0 and 1, the others between 1 and 3 at 0.95 * 3 = 2.85 and 0.99 * 3 = 2.97
+    assert (made.size.p50, made.size.p95, made.size.p99) == pytest.approx((0.5, 2.7, 2.94))
+    assert made.notations == ("timestamps", "epoch seconds", "epoch milliseconds")
+    # lines of 27, 47, 13 and 17 bytes
+    assert made.size.record == 26.0
+    assert pq.read_table(made.path).column("bytes").to_pylist() == [77, 0, 0, 27]
+
+
+def test_json_with_malformed_lines_and_nested_columns(make: Make, tmp_path: Path) -> None:
+    log = tmp_path / "a.jsonl"
+    events = [
+        {"e": {"t": DAY + 0.75, "who": {"id": 7}}},
+        {"e": {"t": DAY * 10**9 + 1_999_999_999, "who": {"id": 8}}},  # would be the next second as a double
+        {"e": {"t": "2024-05-01T00:00:01Z", "who": {"id": 7}}},
+        {"e": {"who": {"id": 7}}},
+        {"e": {"t": None}},
+    ]
+    lines = [json.dumps(event) for event in events]
+    log.write_text("\n".join([*lines, '{"e": {"t": 1714521600', "plain text", ""]))
+    made = make(log, time="e.t", key="e.who.id")
+    assert rates(made) == [1, 2]
+    assert problems(made) == {
+        "line cannot be parsed": (2, {("a.jsonl", '{"e": {"t": 1714521600'), ("a.jsonl", "plain text")}),
+        "no time": (2, {("a.jsonl", None)}),
+    }
+    assert made.skew is not None
+    assert made.skew.top == (Hot("7", 2, 2 / 3), Hot("8", 1, 1 / 3))
+    assert made.notations == ("timestamps", "epoch seconds", "epoch nanoseconds")
+
+
+def test_parquet_with_nulls_gaps_disorder_and_the_skew_of_keys(make: Make, tmp_path: Path) -> None:
+    offsets = [9, 0, 0, 5, 0, None, 9, 0]
+    times = [None if k is None else START + timedelta(seconds=k, microseconds=999_999) for k in offsets]
+    keys = ["a", "a", "b", "a", None, "z", "c", "a"]
+    pq.write_table(pa.table({"t": pa.array(times, pa.timestamp("us", tz="UTC")), "k": keys}), tmp_path / "a.parquet")
+    made = make(tmp_path / "a.parquet", key="k")
+    assert rates(made) == [4, 0, 0, 0, 0, 1, 0, 0, 0, 2]
+    assert problems(made) == {"no time": (1, {("a.parquet", None)})}
+    assert made.skew is not None
+    # of 7 good rows; the row without a time does not count for its key
+    assert made.skew.top == (Hot("a", 4, 4 / 7), Hot(None, 1, 1 / 7), Hot("b", 1, 1 / 7), Hot("c", 1, 1 / 7))
+    assert (made.skew.keys, made.skew.hottest, made.skew.ten, made.skew.useful) == (4, 4 / 7, pytest.approx(1.0), 2)
+    assert pq.read_schema(made.path).names == ["time", "rate"]
+    assert pq.read_schema(made.path).types == [pa.timestamp("us", tz="UTC"), pa.int64()]
+    assert made.size.record is not None
+    assert (made.envelope.width, made.envelope.high) == (1, (4, 0, 0, 0, 0, 1, 0, 0, 0, 2))
+
+
+NANOS = DAY * 10**9 + 2 * 10**9 + 5
+COLUMNS = {
+    "ms": pa.array([DAY * 1000 + 2999], pa.int64()),
+    "ns": pa.array([NANOS], pa.int64()),
+    "pandas": pa.array([NANOS], pa.timestamp("ns")),
+    "zoned": pa.array([NANOS], pa.timestamp("ns", tz="UTC")),
+    "naive": pa.array([NANOS // 1000], pa.timestamp("us")),
+    "float": pa.array([DAY + 2.5], pa.float64()),
+    "text": pa.array([f" {DAY + 2} "], pa.string()),
+    "log": pa.array(["2024-05-01 00:00:02,987"], pa.string()),
+}
+
+
+def test_every_kind_of_time_is_the_same_second(session: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(pa.table(COLUMNS), tmp_path / "a.parquet")
+    found = {}
+    for name in COLUMNS:
+        request = Request((str(tmp_path),), time=name)
+        found[name] = read(session, find(request.logs), request).collect()[0]["second"]
+    assert found == dict.fromkeys(COLUMNS, DAY + 2)
+
+
+def test_a_unit_that_is_told_holds_for_all_numbers_and_dates_are_midnights(make: Make, tmp_path: Path) -> None:
+    early = Span(earliest=datetime(1960, 1, 1, tzinfo=UTC))
+    pq.write_table(pa.table({"t": [-1, -1000, -1001, 999]}), tmp_path / "ms.parquet")
+    # before 1970 a second begins below, too: -1 and -1000 are in the second from -1000 on, -1001 in the one before
+    made = make(tmp_path / "ms.parquet", unit="ms", span=early)
+    assert (made.size.first, rates(made)) == (datetime(1969, 12, 31, 23, 59, 58, tzinfo=UTC), [1, 2, 1])
+    pq.write_table(pa.table({"t": [date(2024, 5, 1)]}), tmp_path / "date.parquet")
+    assert make(tmp_path / "date.parquet").size.first == START
+
+
+def test_patterns_folders_and_formats_together(make: Make, tmp_path: Path) -> None:
+    logs = tmp_path / "lo gs[1]"
+    (logs / "more").mkdir(parents=True)
+    (logs / "a.csv").write_text(f"t,k\n{DAY},1\n")
+    (logs / "more" / "b.csv.gz").write_bytes(gzip.compress(f"\ufeffk,t\r\n1,{DAY + 1}\r\n".encode()))  # other order
+    (logs / "c.json").write_text(json.dumps({"t": DAY + 1}) + "\n")
+    (logs / "README").write_text("about these logs")
+    made = make(logs)
+    assert (rates(made), made.files) == ([1, 2], 3)
+    assert [Path(path).name for path in made.left_out] == ["README"]
+    pq.write_table(pa.table({"t": [DAY]}), tmp_path / "d.parquet")
+    mixed = make(tmp_path / "lo gs?1?" / "*.csv", tmp_path / "d.parquet")
+    assert rates(mixed) == [2]
+    assert mixed.size.record is None  # not known of the rows in Parquet
+    (tmp_path / "bare").write_text(f"a;{DAY}\nb;{DAY}\n")
+    bare = make(tmp_path / "bare", time="_c1", format="csv", header=False, separator=";")
+    assert rates(bare) == [2]
+
+
+def test_rows_outside_are_counted_as_such(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("t\n" + "".join(f"{DAY + k}\n" for k in range(10)))
+    span = Span(start=START + timedelta(seconds=2), end=START + timedelta(seconds=6))
+    made = make(tmp_path / "a.csv", span=span)
+    assert rates(made) == [1, 1, 1, 1]  # seconds 2, 3, 4 and 5
+    assert problems(made) == {"outside --from and --to": (6, set())}
+    assert (made.bad, made.bad_share) == (0, 0.0)
+
+
+def test_one_stray_time_does_not_make_years_of_zeros(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("t\n2001-09-09\n" + f"{DAY}\n" * 2000)
+    with pytest.raises(InvalidInput) as refused:
+        make(tmp_path / "a.csv")
+    assert str(refused.value) == (
+        "the first event is of 2001-09-09 00:00:00, the last of 2024-05-01 00:00:00: more than 400 days of seconds are"
+        " not filled. Cut the trace with --from and --to; 99.8 % of the rows lie from 2024-05-01 to 2024-05-01, both"
+        " included"
+    )
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_long_trace_is_drawn_by_its_envelope(make: Make, tmp_path: Path) -> None:
+    # 3,000 seconds in at most 1,500 columns: two each; every second one has a record, the last has five
+    seconds = [*range(0, 3000, 2), *[2999] * 5]
+    (tmp_path / "a.csv").write_text("t\n" + "".join(f"{DAY + k}\n" for k in seconds))
+    made = make(tmp_path / "a.csv")
+    assert (made.envelope.width, len(made.envelope.high), made.envelope.start) == (2, 1500, START)
+    assert [(made.envelope.low[k], made.envelope.mean[k], made.envelope.high[k]) for k in (0, 1498, 1499)] == [
+        (0, 0.5, 1),
+        (0, 0.5, 1),
+        (1, 3.0, 5),
+    ]
+    assert (made.size.empty, made.size.rows, made.size.peak_to_mean) == (1499, 1505, pytest.approx(5 / (1505 / 3000)))
+
+
+def test_columns_that_are_not_there_are_named_with_the_nearest(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("time,user\n1,2\n")
+    with pytest.raises(
+        UnknownName, match=r"no column of .*a\.csv is named 'tiem'; did you mean 'time'\? \(known: time, us"
+    ):
+        make(tmp_path / "a.csv", time="tiem")
+    with pytest.raises(UnknownName, match=r"is named 'usr'; did you mean 'user'\?"):
+        make(tmp_path / "a.csv", time="time", key="usr")
+    (tmp_path / "a.json").write_text('{"e": {"time": 1}}\n')
+    with pytest.raises(
+        UnknownName, match=r"a\.json \(in its first 1,000 lines\) is named 'e\.tim'; did you mean 'e\.time'\?"
+    ):
+        make(tmp_path / "a.json", time="e.tim")
+    pq.write_table(pa.table({"at": [True]}), tmp_path / "a.parquet")
+    with pytest.raises(UnknownName, match=r"no column of .*a\.parquet is named 't' \(known: at\)|did you mean 'at'"):
+        make(tmp_path / "a.parquet")
+    with pytest.raises(
+        InvalidInput, match=r"^column at of .*a\.parquet is of type boolean: need timestamps, dates, num"
+    ):
+        make(tmp_path / "a.parquet", time="at")
+
+
+def test_what_fails_leaves_the_old_trace_and_nothing_else(make: Make, tmp_path: Path) -> None:
+    old = tmp_path / "out" / "trace.parquet"
+    old.write_text("old")
+    (tmp_path / "bad.csv").write_text("t,k\nnoon,1\n,2\nnight\n")
+    with pytest.raises(InvalidInput) as refused:
+        make(tmp_path / "bad.csv")
+    assert str(refused.value) == (
+        f"none of the 3 rows has a usable time: 1 row: line cannot be parsed, such as 'night' in {tmp_path}/bad.csv;"
+        f" 1 row: no time; 1 row: time cannot be read, such as 'noon' in {tmp_path}/bad.csv"
+    )
+    (tmp_path / "empty.csv").write_text("t,k\n")
+    with pytest.raises(InvalidInput, match=r"^the logs have no rows$"):
+        make(tmp_path / "empty.csv")
+    (tmp_path / "broken.parquet").write_text("no parquet at all")
+    with pytest.raises(InvalidInput, match=rf"^cannot read {re.escape(str(tmp_path))}/broken\.parquet: "):
+        make(tmp_path / "broken.parquet")
+    cut = gzip.compress("".join(f'{{"t": {DAY + k}}}\n' for k in range(5000)).encode())
+    (tmp_path / "cut.json.gz").write_bytes(cut[: len(cut) // 2])
+    with pytest.raises(InvalidInput, match=rf"^cannot read {re.escape(str(tmp_path))}/cut\.json\.gz: .*EOF"):
+        make(tmp_path / "cut.json.gz")
+    (tmp_path / "some.csv").write_text(f"t\n{DAY}\nnoon\n")
+    with pytest.raises(
+        InvalidInput, match=r"^50\.000% of the rows are bad, more than the 10\.000% of --max-bad: 1 row:"
+    ):
+        make(tmp_path / "some.csv", max_bad=0.1)
+    assert [(path.name, path.read_text()) for path in (tmp_path / "out").iterdir()] == [("trace.parquet", "old")]
+    assert rates(make(tmp_path / "some.csv", max_bad=0.5)) == [1]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["trace.parquet"]
+
+
+def test_the_command_writes_trace_and_page_and_tells_json_only(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(f"t,k\n{DAY},a\n{DAY + 2},b\nnoon,a\n")
+    words = [sys.executable, "-m", "tidegate", "trace", "a.csv", "--time", "t", "--key", "k", "--output", "json"]
+    ended = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout)
+    assert (told["rows"], told["seconds"], told["bad"]["rows"], told["keys"]["distinct"]) == (2, 3, 1, 2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "trace.html", "trace.parquet"]
+    assert pq.read_table(tmp_path / "trace.parquet").column("rate").to_pylist() == [1, 0, 1]
+    assert ended.stderr.splitlines() == [
+        "counting records per second",
+        "looking for examples of bad rows",
+        "filling the gaps",
+        "measuring the trace",
+        "counting keys",
+        "warning: 33.3% of the rows are bad and not in the trace",
+    ]
