@@ -77,3 +77,11 @@ def test_a_rate_must_be_positive() -> None:
     with pytest.raises(InvalidInput) as refused:
         Nexmark(rate=0)
     assert str(refused.value) == "events nexmark: need an event rate > 0 records/s, got 0"
+
+
+def test_packed_events_are_the_same_in_lists() -> None:
+    kind = Nexmark(seed=2)
+    packed, plain = kind.pack(MANY[:500]), kind.make(MANY[:500])
+    for name in ("person", "auction"):
+        assert packed[name].to_pylist() == [None if row is None else [row] for row in plain[name].to_pylist()]
+    assert packed["bid"].equals(plain["bid"])

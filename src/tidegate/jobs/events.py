@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyspark.sql import DataFrame
 
 from tidegate.core import UnknownName
 from tidegate.jobs.nexmark import Bids, Nexmark
@@ -29,6 +30,16 @@ class Events(Protocol):
     @property
     def text(self) -> bool: ...
     def make(self, records: npt.NDArray[np.int64]) -> pa.RecordBatch: ...
+
+
+@runtime_checkable
+class Packed(Protocol):
+    """Events that reach Spark in a smaller form, out of which the query takes them again."""
+
+    @property
+    def packed_schema(self) -> str: ...
+    def pack(self, records: npt.NDArray[np.int64]) -> pa.RecordBatch: ...
+    def unpack(self, packed: DataFrame) -> DataFrame: ...
 
 
 @dataclass(frozen=True, slots=True)

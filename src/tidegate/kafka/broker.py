@@ -12,6 +12,7 @@ import subprocess
 import tempfile
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
@@ -24,6 +25,8 @@ HOST = "127.0.0.1"
 START, STOP = 60.0, 20.0
 HEAP = ("-Xms256m", "-Xmx512m", "-XX:+UseSerialGC")
 LOGGING = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true")
+#: starts all brokers: the system ends a child with the thread that started it, and this one stays as long as we do
+KEEPER = ThreadPoolExecutor(1, "kafka-keeper")
 PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@{host}:{controller}
@@ -57,8 +60,7 @@ class Broker:
 
     Without a folder its data goes when it stops for good (`close`); with one it stays, and a broker started on it
     later, at any port, has the same topics. `kill` and `start` are for tests of faults: same port, same data. It dies
-    with the thread that started it where the system can see to that (Linux with setpriv), so start it from one that
-    stays.
+    with this process where the system can see to that (Linux with setpriv), however that ends.
     """
 
     def __init__(
@@ -151,9 +153,8 @@ class Broker:
         path = os.pathsep.join(map(str, self._jars))
         command = [*prefix, self._java, *HEAP, *LOGGING, "-cp", path, main, *arguments]
         with self.log.open("ab") as log:
-            return subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=leash is not None
-            )
+            streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+            return KEEPER.submit(subprocess.Popen, command, **streams, start_new_session=leash is not None).result()
 
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None

@@ -29,7 +29,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from tidegate.core import InvalidInput
-from tidegate.jobs.events import Events, events
+from tidegate.jobs.events import Events, Packed, events
 from tidegate.workloads import Shape, from_spec
 
 #: records in one Arrow batch: large enough to be fast, small enough for an executor of 512 MB
@@ -53,8 +53,9 @@ def split(begin: int, end: int, parts: int) -> list[Range]:
 
 def generate(kind: Events, wanted: Range) -> Iterator[pa.RecordBatch]:
     _spare_collector()
+    make = kind.pack if isinstance(kind, Packed) else kind.make
     for begin in range(wanted.begin, wanted.end, CHUNK):
-        yield kind.make(np.arange(begin, min(begin + CHUNK, wanted.end), dtype=np.int64))
+        yield make(np.arange(begin, min(begin + CHUNK, wanted.end), dtype=np.int64))
 
 
 @cache
@@ -78,6 +79,8 @@ class TidegateSource(DataSource):
 
     def schema(self) -> str:
         kind = kind_of(self.options)
+        if isinstance(kind, Packed):
+            return kind.packed_schema
         return "value string" if kind.text else kind.schema
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:

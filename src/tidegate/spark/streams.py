@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tidegate.jobs.events import Packed
 from tidegate.jobs.parse import parsed
 from tidegate.spark.source import kind_of
 
@@ -21,4 +22,6 @@ def records(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
 
 def _records(raw: DataFrame, options: Mapping[str, str]) -> DataFrame:
     kind = kind_of(options)
+    if isinstance(kind, Packed):
+        return kind.unpack(raw)
     return parsed(raw, kind.schema) if kind.text else raw
