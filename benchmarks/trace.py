@@ -17,7 +17,7 @@ from pathlib import Path
 
 from pyspark.sql import functions as F
 
-from tidegate.spark.processes import tree
+from tidegate.spark.processes import tree, tree_cpu_seconds
 from tidegate.spark.session import workspace
 from tidegate.spark.traces import Machine, batch_session
 
@@ -30,6 +30,8 @@ class Taken:
     seconds: float
     #: of the step that reads the logs, by the command's own account of its steps
     counting: float
+    #: CPU time of that step
+    cpu: float
     #: the most at any time, MiB
     python: float
     jvm: float
@@ -58,14 +60,15 @@ def run(logs: Path, folder: Path, cores: int, key: bool) -> Taken:
         while process.poll() is None:
             for one in tree(process.pid):
                 most[one] = max(most.get(one, 0.0), resident(one))
-            for step in steps.read_text().splitlines():
-                seen.setdefault(step, time.monotonic() - began)
+            for step in set(steps.read_text().splitlines()) - seen.keys():
+                seen[step] = time.monotonic(), tree_cpu_seconds(process.pid)
             time.sleep(0.05)
     if process.returncode:
         sys.exit(steps.read_text())
     seconds = time.monotonic() - began
-    moments, python = [*seen.values(), seconds], most.pop(process.pid)
-    return Taken(seconds, moments[1] - moments[0], python, sum(most.values()), json.loads(result.read_text()))
+    (start, cpu), (end, used) = seen["counting records per second"], seen["filling the gaps"]
+    python = most.pop(process.pid)
+    return Taken(seconds, end - start, used - cpu, python, sum(most.values()), json.loads(result.read_text()))
 
 
 def resident(process: int) -> float:
@@ -93,11 +96,11 @@ def main() -> None:
         print(
             f"{given.rows:,} rows, {FILES} files, {size / 1e6:,.0f} MB of Parquet{', with --key' if given.key else ''}"
         )
-        print("cores  command, s  counting, s  records/s  Python, MiB  JVM, MiB")
+        print("cores  command, s  counting, s  CPU of it, s  records/s  Python, MiB  JVM, MiB")
         for cores in given.cores:
             taken = run(logs, folder, cores, given.key)
             rate = given.rows / taken.counting
-            times = f"{cores:5}  {taken.seconds:10.1f}  {taken.counting:11.1f}  {rate:9,.0f}"
+            times = f"{cores:5}  {taken.seconds:10.1f}  {taken.counting:11.1f}  {taken.cpu:12.1f}  {rate:9,.0f}"
             print(f"{times}  {taken.python:11,.0f}  {taken.jvm:8,.0f}", flush=True)
             assert taken.told["rows"] == given.rows, taken.told
 

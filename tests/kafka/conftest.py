@@ -28,7 +28,7 @@ def everything() -> Everything:
         consumer = confluent_kafka.Consumer(settings(bootstrap, {"group.id": "test", "enable.auto.commit": False}))
         consumer.assign([confluent_kafka.TopicPartition(topic, part, offset) for part, offset in first.items()])
         while len(found) < wanted:
-            messages = consumer.consume(10_000, 10.0)
+            messages = consumer.consume(min(10_000, wanted - len(found)), 10.0)
             assert messages, f"{len(found)} of {wanted} records came"
             found += [_read(message) for message in messages]
         consumer.close()

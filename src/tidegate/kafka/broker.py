@@ -153,8 +153,11 @@ class Broker:
         path = os.pathsep.join(map(str, self._jars))
         command = [*prefix, self._java, *HEAP, *LOGGING, "-cp", path, main, *arguments]
         with self.log.open("ab") as log:
-            streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-            return KEEPER.submit(subprocess.Popen, command, **streams, start_new_session=leash is not None).result()
+            return KEEPER.submit(
+                lambda: subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=leash is not None
+                )
+            ).result()
 
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from tidegate.core import Observation, Tick, TidegateError
+from tidegate.core import Observation, Tick
 from tidegate.report.choices import Choice, choices
-from tidegate.report.facts import Fact, facts, figures, scores
+from tidegate.report.facts import Fact, facts, figures, scores, workload_of
 from tidegate.report.units import known
 from tidegate.score import score
 from tidegate.store import Run
-from tidegate.workloads import Shape, from_spec
+from tidegate.workloads import Shape
 
 Values = tuple[float | None, ...]
 Unit = Literal["/s", "records", "s", "executors", "share"]
@@ -67,7 +67,7 @@ def page(run: Run, ticks: Sequence[Tick]) -> Page:
     """The page of a run in any state. One without a result is scored from its ticks, and the notice says so."""
     start = _start(run, ticks)
     times = tuple(round(tick.observation.time - start, 3) for tick in ticks)
-    workload = _workload(run.spec.get("workload_spec"))
+    workload = workload_of(run.spec.get("workload_spec"))
     result = _partial(run, ticks, start, workload) if run.result is None else run.result
     verified = result.get("verified")
     return Page(
@@ -95,14 +95,6 @@ def _start(run: Run, ticks: Sequence[Tick]) -> float:
 def _title(run: Run) -> str:
     parts = [run.spec.get(key) for key in ("job", "workload", "policy")]
     return " · ".join(str(part) for part in parts if part) or run.id
-
-
-def _workload(spec: Any) -> Shape | None:
-    """None also for one that this version does not know: a report of it misses one line, and no more."""
-    try:
-        return from_spec(spec) if isinstance(spec, Mapping) else None
-    except (TidegateError, KeyError, TypeError):
-        return None
 
 
 def _partial(run: Run, ticks: Sequence[Tick], start: float, workload: Shape | None) -> Mapping[str, Any]:
