@@ -138,10 +138,10 @@ def test_the_figures_for_people() -> None:
     console.print(summary(TRACE, Path("day.html")))
     lines = [line.rstrip() for line in console.export_text().splitlines()]
     assert lines[lines.index(next(line for line in lines if line.startswith("records"))) :] == [
-        "records   8 in 4 s, from 2 files",
+        "records   8 in 4 s, of 2 files",
         "from      2024-05-01 00:00:00 to 2024-05-01 00:00:03 UTC",
         "rate      2/s on average, p50 2, p95 3.7, p99 3.94, max 4, peak to mean 2",
-        "empty     1 seconds without a record (25.0%)",
+        "empty     1 of 4 seconds have no record (25.0%)",
         "size      -",
         "times     timestamps, epoch seconds",
         "keys      3 in user; the hottest, 'a', has 50.00%, ten 100.00%",

@@ -77,6 +77,12 @@ def test_a_topic_that_is_missing_is_told_before_anything_is_sent(broker: Broker)
         produce(load, Target(broker.address, "nowhere", 1))
 
 
+def test_more_partitions_than_the_topic_has_are_refused(broker: Broker) -> None:
+    load = Load(events("numbers", seed=0, rate=1), Constant(1, level=1))
+    with pytest.raises(InvalidInput, match="topic narrow has 2 partitions, cannot send to 3"):
+        produce(load, Target(broker.address, "narrow", create(broker.address, "narrow", 2) + 1))
+
+
 def test_a_broker_killed_in_the_middle_loses_nothing_and_gets_nothing_twice(tmp_path: Path, everything: Any) -> None:
     with Broker(tmp_path / "kafka") as broker:
         partitions = create(broker.address, "events", 3)

@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.cli.console import AsJson, Output, err, out, show
+from tidegate.cli.console import AsJson, Output, err, interrupt_once, out, show
 from tidegate.cli.drawing import plot, short, span
 from tidegate.core import InvalidInput
 
@@ -47,7 +47,6 @@ def trace(
     [bold]tidegate trace logs/*.csv.gz --time created_at --key user -o monday.parquet[/bold]
     [bold]tidegate run --workload trace:monday.parquet[/bold]
     """
-    from tidegate.cli.app import _interrupt_once  # noqa: PLC0415, which imports this file
     from tidegate.spark.session import workspace  # noqa: PLC0415, Spark only for those who use it
     from tidegate.spark.traces import Machine, Request, Span, batch_session, check, interruptible  # noqa: PLC0415
 
@@ -65,7 +64,7 @@ def trace(
     )
     machine = Machine(master, cores)
     check(request)  # before anything is started
-    _interrupt_once()
+    interrupt_once()
     with workspace() as folder, batch_session(machine, folder) as spark:
         made = interruptible(spark, lambda: _counted(spark, request))
     page = _page(made)
@@ -173,12 +172,15 @@ def summary(made: Trace, page: Path) -> Group:
     """The curve of the highest rates and the figures, for people."""
     size, width = made.size, min(100, max(24, out.width - 12))
     curve = peaks(made.envelope.high, width)
+    files = "file" if made.files == 1 else "files"
     table = Table.grid(padding=(0, 2))
-    table.add_row("records", f"{size.rows:,} in {span(size.seconds)}, from {made.files:,} files")
+    table.add_row("records", f"{size.rows:,} in {span(size.seconds)}, of {made.files:,} {files}")
     table.add_row("from", f"{size.first:%Y-%m-%d %H:%M:%S} to {size.last:%Y-%m-%d %H:%M:%S} UTC")
     quantiles = ", ".join(f"{name} {short(getattr(size, name))}" for name in ("p50", "p95", "p99", "max"))
     table.add_row("rate", f"{short(size.mean)}/s on average, {quantiles}, peak to mean {size.peak_to_mean:.3g}")
-    table.add_row("empty", f"{size.empty:,} seconds without a record ({size.empty / size.seconds:.1%})")
+    table.add_row(
+        "empty", f"{size.empty:,} of {size.seconds:,} seconds have no record ({size.empty / size.seconds:.1%})"
+    )
     table.add_row("size", "-" if size.record is None else f"{size.record:,.0f} bytes a record")
     table.add_row("times", ", ".join(made.notations))
     for lead, told in (*_keys(made), *_problems(made), ("trace", str(made.path)), ("page", str(page))):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidegate.core import EnvironmentMissing
+from tidegate.core import EnvironmentMissing, InvalidInput
 from tidegate.jobs import Events
 from tidegate.kafka.client import client, settings
 from tidegate.kafka.lines import json_lines
@@ -107,7 +107,8 @@ class _Run:
         self._load, self._target, self._stop, self._tell = load, target, stop, tell
         self._kafka = client()
         self._producer: Any = self._kafka.Producer(_settings(target.bootstrap, self._failure))
-        require(target.bootstrap, target.topic)
+        if target.partitions > (found := require(target.bootstrap, target.topic)):
+            raise InvalidInput(f"topic {target.topic} has {found} partitions, cannot send to {target.partitions}")
         self._prepare()
         self._start = time.time() if load.start is None else load.start
         # the wall clock may be set while we run; it is read once

@@ -91,15 +91,9 @@ def _offsets(bootstrap: str, topic: str, which: str) -> dict[int, int]:
             answered = admin.list_offsets(asked, request_timeout=TIMEOUT)
             return {place.partition: told.result(TIMEOUT + 1).offset for place, told in answered.items()}
         except kafka.KafkaException as error:
-            if time.monotonic() > deadline or error.args[0].code() not in _passing():
+            if time.monotonic() > deadline:
                 raise _lost(bootstrap, error) from None
         time.sleep(0.1)
-
-
-def _passing() -> tuple[int, ...]:
-    """What a broker says that is not ready yet."""
-    errors = client().KafkaError
-    return errors.NOT_LEADER_FOR_PARTITION, errors.LEADER_NOT_AVAILABLE, errors.UNKNOWN_TOPIC_OR_PART
 
 
 def _known(admin: Any, bootstrap: str, topic: str) -> int:

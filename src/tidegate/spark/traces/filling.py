@@ -66,5 +66,5 @@ def fill(spark: SparkSession, counts: DataFrame, total: Total, parts: Path) -> D
     if total.size is not None:
         columns["bytes"] = F.coalesce("size", F.lit(0))
     filled = every.join(good, "second", "left").select(*[column.alias(name) for name, column in columns.items()])
-    filled.repartition(1).sortWithinPartitions("time").write.parquet(parts.as_uri())
+    filled.repartition(1).sortWithinPartitions("time").write.parquet(parts.as_uri(), compression="zstd")
     return spark.read.parquet(parts.as_uri())
