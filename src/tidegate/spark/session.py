@@ -95,9 +95,9 @@ def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
     if _on_this_machine(cluster.master):
         os.environ["SPARK_LOCAL_IP"] = HOST
         settings["spark.driver.host"] = HOST
-    with _jvm(settings, folder), contextlib.ExitStack() as stack:
+    with jvm(settings, folder), contextlib.ExitStack() as stack:
         embedded = None if cluster.master else stack.enter_context(_embedded(cluster, settings, folder))
-        spark = _connect(embedded.url if embedded else str(cluster.master), settings)
+        spark = connect(embedded.url if embedded else str(cluster.master), settings)
         stack.callback(finish, "stopping Spark", spark.stop)
         # at once: a standalone master otherwise starts as many executors as it has room for
         declare(spark.sparkContext, [], cluster.initial)
@@ -121,14 +121,14 @@ def _check(cluster: Cluster) -> None:
             f"master {master!r} has no executors to add or remove; leave --master out for an embedded cluster"
         )
     if master.startswith("spark://"):
-        _check_reachable(master)
+        check_reachable(master)
     elif master and not master.startswith(("yarn", "k8s://")):
         raise InvalidInput(f"master {master!r} is not spark://HOST:PORT, yarn or k8s://URL")
     if cluster.ui_port is not None and _taken(cluster.ui_port):
         raise InvalidInput(f"port {cluster.ui_port} for Spark's web page is taken; choose another with --ui-port")
 
 
-def _check_reachable(master: str) -> None:
+def check_reachable(master: str) -> None:
     """Any one of a list of masters will do. Spark itself would try for a minute and then hang up without a word."""
     addresses = [urlsplit(f"spark://{part}") for part in master.removeprefix("spark://").split(",")]
     reasons = []
@@ -152,7 +152,7 @@ def _taken(port: int) -> bool:
 
 
 @contextlib.contextmanager
-def _jvm(settings: Mapping[str, str], folder: Path) -> Iterator[None]:
+def jvm(settings: Mapping[str, str], folder: Path) -> Iterator[None]:
     """The driver's JVM, its output in a file: Spark's log is no part of what a user came to see."""
     if SparkContext._active_spark_context is not None:
         raise InvalidInput("a Spark session is already open in this process: attach to its query instead")
@@ -205,7 +205,7 @@ def _embedded(cluster: Cluster, settings: Mapping[str, str], folder: Path) -> It
         finish("stopping the embedded cluster", made.close)
 
 
-def _connect(master: str, settings: Mapping[str, str]) -> SparkSession:
+def connect(master: str, settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder.master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)

@@ -18,7 +18,7 @@ from tidegate.core import InvalidInput
 from tidegate.spark.calls import finish
 from tidegate.spark.embedded import HOST
 from tidegate.spark.java import find_java
-from tidegate.spark.session import _check_reachable, _connect, _jvm
+from tidegate.spark.session import check_reachable, connect, jvm
 
 T = TypeVar("T")
 
@@ -79,9 +79,9 @@ def batch_session(machine: Machine, folder: Path) -> Iterator[SparkSession]:
         os.environ["SPARK_LOCAL_IP"] = HOST
         settings["spark.driver.host"] = HOST
     if machine.url.startswith("spark://"):
-        _check_reachable(machine.url)
-    with _jvm(settings, folder):
-        spark = _connect(machine.url, settings)
+        check_reachable(machine.url)
+    with jvm(settings, folder):
+        spark = connect(machine.url, settings)
         try:
             yield spark
         finally:
