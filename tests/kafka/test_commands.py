@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.cli.kafka import Teller, line, summary
+from tidegate.cli.kafka import Teller, line, stopped_by_signals, summary
 from tidegate.kafka import Broker, Produced, Progress, require
 from tidegate.kafka.broker import free_port
 
@@ -49,6 +49,20 @@ def test_the_summary_tells_what_was_not_acknowledged() -> None:
         "t: 900 records acknowledged in 10.0 s, 40 failed, 60 not acknowledged when it was stopped"
         " (90/s), at most 1.50 s behind the workload"
     )
+
+
+def test_a_signal_that_comes_while_the_event_is_locked_is_not_the_end_of_all() -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        stop = stopped_by_signals()
+        with getattr(stop, "_cond"):  # noqa: B009, as a thread does that begins to wait
+            signal.raise_signal(signal.SIGINT)
+        assert stop.wait(60)
+        with pytest.raises(SystemExit, match="130"):
+            signal.raise_signal(signal.SIGINT)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.mark.parametrize(
@@ -97,8 +111,9 @@ def test_ctrl_c_flushes_and_tells(broker: Broker, everything: Any) -> None:
         assert said[-1], said  # an empty line is its end
         said.append(process.stderr.readline())
     process.send_signal(signal.SIGINT)
-    told = json.loads(process.communicate()[0])
-    assert process.returncode == 130
+    printed, rest = process.communicate()
+    assert process.returncode == 130, (said, rest)
+    told = json.loads(printed)
     assert told["sent"] == told["acknowledged"] == len(everything(broker.address, "cut"))
 
 

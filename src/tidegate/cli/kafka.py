@@ -36,7 +36,7 @@ def broker(
     """
     from tidegate.kafka import Broker  # noqa: PLC0415
 
-    stop = _stopped_by_signals()
+    stop = stopped_by_signals()
     with Broker(data, port=port, partitions=partitions, say=say) as run:
         out.print(f"Kafka broker at {run.address}, data and log in {run.folder}", soft_wrap=True, highlight=False)
         other = "" if run.address == BOOTSTRAP else f" --bootstrap {run.address}"
@@ -72,7 +72,7 @@ def produce(
     peak = values.rate(rate)
     shape = named(workload, values.duration(duration), peak)
     kind = kinds(_kind(events, job), seed=seed, rate=peak)
-    stop = _stopped_by_signals()
+    stop = stopped_by_signals()
     kafka.reach(bootstrap, values.duration(patience), say)
     found = kafka.create(bootstrap, topic, partitions)
     _tell_what_is_there(bootstrap, topic, partitions, found)
@@ -154,14 +154,16 @@ def _tell_what_is_there(bootstrap: str, topic: str, wanted: int, found: int) -> 
         say(f"topic {topic} holds {held:,} records already: new ones are numbered from 0 again")
 
 
-def _stopped_by_signals() -> threading.Event:
+def stopped_by_signals() -> threading.Event:
     """Set by the first Ctrl-C or polite kill; the second one ends at once."""
-    stop = threading.Event()
+    stop, seen = threading.Event(), list[int]()
 
     def set_it(number: int, frame: FrameType | None) -> None:
-        if stop.is_set():
+        seen.append(number)
+        if len(seen) > 1:
             sys.exit(130)
-        stop.set()
+        # by another thread: this one may be holding the event's lock, in the middle of waiting for it
+        threading.Thread(target=stop.set).start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, set_it)

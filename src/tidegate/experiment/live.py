@@ -35,6 +35,8 @@ from tidegate.store import Store
 Say = Callable[[str], None]
 #: in a run's folder, where the revisions of a query in update mode are kept for the check
 RESULT = "result"
+#: seconds from now to the workload's start, in which query and producer come up
+LEAD = 3.0
 #: seconds to wait for a moment without a batch
 QUIET = 20.0
 #: kinds of events of which each has only some of the fields
@@ -71,6 +73,8 @@ class _Live:
         self._say, self._watch = say, watch
         self._start = time.time()
         self._run: str | None = None
+        #: version of Spark's Kafka connector, which may be another than Spark's own
+        self._connector: str | None = None
         #: of the result: whether it was checked, and what Kafka held
         self._found: dict[str, Any] = {"verified": None}
 
@@ -108,7 +112,9 @@ class _Live:
     def _jars(self) -> dict[str, str]:
         if self._experiment.kafka is None:
             return {}
-        return {"spark.jars": ",".join(str(jar) for jar in connector(say=self._say).jars)}
+        found = connector(say=self._say)
+        self._connector = found.version
+        return {"spark.jars": ",".join(str(jar) for jar in found.jars)}
 
     def _warm_up(self, spark: SparkSession, folder: Path) -> None:
         """The same query on a few records that are all there at once: compiled code and Python workers, but no
@@ -123,7 +129,7 @@ class _Live:
     def _stream(self, spark: SparkSession, kept: Quotas | None, folder: Path, topic: KafkaFeed | None) -> None:
         e = self._experiment
         outlet = self._outlet(folder)
-        self._start = time.time()
+        self._start = time.time() + (LEAD if e.source == "kafka" else 0.0)
         feed: Feed = topic or Embedded(e.source_options(self._start))
         self._run = self._store.begin(e.spec(self._start))
         self._say(f"run {self._run}: {e.job} under {e.workload}, {e.policy}, {e.duration:g} s")
@@ -198,7 +204,7 @@ class _Live:
         agrees = outlet.agrees(spark, engine, job(e.job).build(feed.table(spark)))
         self._found = {"verified": agrees and engine.log.rows_dropped == 0, **outlet.figures()}
         if isinstance(feed, KafkaFeed):
-            self._found["kafka"] = asdict(feed.counted(spark))
+            self._found["kafka"] = {**asdict(feed.counted(spark)), "connector": self._connector}
 
     def finish(self, status: str) -> Outcome:
         if self._run is None:

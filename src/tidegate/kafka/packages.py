@@ -29,7 +29,7 @@ class StandIn:
     tokens: str
 
 
-#: Spark's version -> what was seen to work on it in its place: batch and stream reads, limits, and stream writes.
+#: Spark's version -> what was seen to work on it in its place: batch reads, limited stream reads, stream writes.
 #: Connector 4.0.0 does not: its streams fail with NoSuchMethodError (SerializedOffset).
 STAND_INS: Mapping[str, StandIn] = {"4.3.0": StandIn(connector="4.2.0", tokens="4.0.0")}
 
