@@ -128,7 +128,9 @@ def _stream(key: tuple[Any, ...], parts: Iterable[pd.DataFrame], state: GroupSta
     reference, recent = state.get if state.exists else (None, "[]")
     track = Track(reference, [tuple(kept) for kept in json.loads(recent)])
     records = pd.concat(parts)
-    yield follow(track, key[0], records)
+    result = follow(track, key[0], records)
+    if len(result):
+        yield result
     state.update((track.reference, json.dumps(track.recent)))
     state.setTimeoutTimestamp(int(records["ts"].max()) + FORGET)
 
