@@ -42,7 +42,7 @@ def decisions(scaler: Autoscaler, seen: list[Observation]) -> list[object]:
 
 
 @every_preset
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(seen=st.lists(observations, max_size=20))
 def test_any_sequence_gives_decisions_within_limits_with_a_reason(name: str, seen: list[Observation]) -> None:
     scaler = autoscaler(name, LIMITS)
@@ -54,7 +54,7 @@ def test_any_sequence_gives_decisions_within_limits_with_a_reason(name: str, see
 
 
 @every_preset
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(seen=st.lists(observations, min_size=1, max_size=20))
 def test_asking_twice_gives_one_answer(name: str, seen: list[Observation]) -> None:
     scaler = autoscaler(name, LIMITS)
@@ -64,7 +64,7 @@ def test_asking_twice_gives_one_answer(name: str, seen: list[Observation]) -> No
 
 
 @every_preset
-@settings(deadline=None)
+@settings(deadline=None, max_examples=50)
 @given(seen=st.lists(observations, max_size=20))
 def test_the_same_observations_give_the_same_decisions(name: str, seen: list[Observation]) -> None:
     copies = [replace(obs) for obs in seen]

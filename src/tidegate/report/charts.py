@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,33 +22,11 @@ from bokeh.models import (
 from bokeh.models.annotations import Span
 from bokeh.plotting import figure
 
-from tidegate.report.looks import GREY, GRID, LOOKS, RULE, SOFT, TARGET
+from tidegate.report.frame import quiet, writer
+from tidegate.report.looks import GREY, LOOKS, TARGET
 from tidegate.report.marks import TIP, mark_choices, mark_times
-from tidegate.report.units import UNKNOWN
 from tidegate.report.view import Chart, Page, Series
 
-# The same as units.py, for numbers that a reader only meets in the browser
-SHORT = """
-const short = (x) => {
-  const r = Number(x.toPrecision(3)), a = Math.abs(r);
-  const [size, prefix] = a >= 1e9 ? [1e9, " G"] : a >= 1e6 ? [1e6, " M"] : a >= 1e3 ? [1e3, " k"] : [1, ""];
-  return Number((r / size).toPrecision(3)) + prefix;
-};
-const pad = (n) => String(n).padStart(2, "0");
-const clock = (x) => {
-  const s = Math.round(Math.abs(x)), h = Math.floor(s / 3600), m = Math.floor(s / 60) % 60;
-  return (x < 0 && s ? "-" : "") + (h ? h + ":" + pad(m) : m) + ":" + pad(s % 60);
-};
-"""
-WRITERS: Mapping[str, str] = {
-    "/s": 'short(x) + "/s"',
-    "records": "short(x)",
-    "s": 'short(x) + " s"',
-    "executors": "String(x)",
-    "share": 'Math.round(x * 100) + " %"',
-    "clock": "clock(x)",
-    "seconds": 'Math.round(x) + " s"',
-}
 #: below zero the executors' chart has room for the marks of holds and events, as a share of what is above
 FLOOR = -0.2
 
@@ -136,23 +114,12 @@ def _top(chart: Chart) -> float:
 
 
 def _axes(plot: figure, chart: Chart, canvas: Canvas) -> None:
-    plot.xaxis.formatter = CustomJSTickFormatter(code=_writer(canvas.time_unit, "tick"))
+    plot.xaxis.formatter = CustomJSTickFormatter(code=writer(canvas.time_unit, "tick"))
     plot.xaxis.ticker = AdaptiveTicker(base=60, mantissas=[1, 2, 5, 10, 15, 30], min_interval=1, desired_num_ticks=8)
-    plot.yaxis.formatter = CustomJSTickFormatter(code=_writer(chart.unit, "tick"))
+    plot.yaxis.formatter = CustomJSTickFormatter(code=writer(chart.unit, "tick"))
     whole = 1 if chart.unit == "executors" else 0
     plot.yaxis.ticker = AdaptiveTicker(mantissas=[1, 2, 5], min_interval=whole, desired_num_ticks=5)
-    plot.axis.axis_line_color = plot.yaxis.major_tick_line_color = None
-    plot.xaxis.major_tick_line_color = RULE
-    plot.axis.minor_tick_line_color = None
-    plot.axis.major_label_text_color = SOFT
-    plot.axis.major_label_text_font = "system-ui, sans-serif"
-    plot.axis.major_label_text_font_size = "12px"
-    plot.xgrid.grid_line_color = None
-    plot.ygrid.grid_line_color = GRID
-
-
-def _writer(unit: str, name: str) -> str:
-    return f'{SHORT}const x = {name};\nreturn Number.isFinite(x) ? {WRITERS[unit]} : "{UNKNOWN}";'
+    quiet(plot)
 
 
 def _draw(plot: figure, key: str, source: ColumnDataSource) -> None:
@@ -177,7 +144,7 @@ def _fill(plot: figure, key: str, source: ColumnDataSource) -> None:
 def _hover(plot: figure, chart: Chart, canvas: Canvas) -> HoverTool:
     """All values of the moment under the cursor; it hangs on an invisible line, which has no gaps."""
     anchor = plot.line(x="time", y="floor", source=canvas.source, alpha=0)
-    value, time = (CustomJSHover(code=_writer(unit, "value")) for unit in (chart.unit, canvas.time_unit))
+    value, time = (CustomJSHover(code=writer(unit, "value")) for unit in (chart.unit, canvas.time_unit))
     rows = "".join(_tip(series) for series in chart.series)
     return HoverTool(
         renderers=[anchor],

@@ -25,9 +25,9 @@ from bokeh.models import (
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
-from tidegate.report.charts import SHORT, WRITERS
 from tidegate.report.facts import Fact
-from tidegate.report.looks import BLUE, GRID, INK, RULE, SOFT
+from tidegate.report.frame import quiet, writer
+from tidegate.report.looks import BLUE, INK
 from tidegate.report.marks import TIP
 from tidegate.report.units import UNKNOWN, clock, count, exact, share
 from tidegate.spark.traces.result import ALARM, LEVELS, Envelope, Problem, Skew, Trace
@@ -148,8 +148,8 @@ def _curve(envelope: Envelope) -> figure:
     line = plot.step(x="time", y="mean", source=source, mode="after", color=BLUE, line_width=1.5)
     rows = ("mean",) if envelope.width == 1 else ("high", "mean", "low")
     tip = "".join(f"\n{'rate' if envelope.width == 1 else row} <b>@{row}{{custom}}</b>" for row in rows)
-    writer = CustomJSHover(code=_writer("/s", "value"))
-    formatters: dict[str, Any] = {"@time": "datetime", **{f"@{row}": writer for row in rows}}
+    told = CustomJSHover(code=writer("/s", "value"))
+    formatters: dict[str, Any] = {"@time": "datetime", **{f"@{row}": told for row in rows}}
     tooltips = f'<div style="{TIP}"><b>@time{{%F %T}}</b>{tip}</div>'
     plot.add_tools(HoverTool(renderers=[line], mode="vline", tooltips=tooltips, formatters=formatters))
     return plot
@@ -162,12 +162,12 @@ def _closed(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
 def _shares(rates: Sequence[float]) -> figure:
     source = ColumnDataSource({"rate": np.array(rates), "share": np.array(LEVELS)})
     plot = _empty((0.0, max(rates) * 1.02), 1.0, height=280)
-    plot.xaxis.formatter = CustomJSTickFormatter(code=_writer("/s", "tick"))
+    plot.xaxis.formatter = CustomJSTickFormatter(code=writer("/s", "tick"))
     plot.xaxis.ticker = AdaptiveTicker(mantissas=[1, 2, 5], desired_num_ticks=6)
-    plot.yaxis.formatter = CustomJSTickFormatter(code=_writer("share", "tick"))
+    plot.yaxis.formatter = CustomJSTickFormatter(code=writer("share", "tick"))
     line = plot.line(x="rate", y="share", source=source, color=INK, line_width=1.75)
     units = {"@rate": "/s", "@share": "share"}
-    formatters: dict[str, Any] = {name: CustomJSHover(code=_writer(unit, "value")) for name, unit in units.items()}
+    formatters: dict[str, Any] = {name: CustomJSHover(code=writer(unit, "value")) for name, unit in units.items()}
     tooltips = f'<div style="{TIP}"><b>@share{{custom}}</b> of the seconds: at most <b>@rate{{custom}}</b></div>'
     plot.add_tools(HoverTool(renderers=[line], mode="hline", tooltips=tooltips, formatters=formatters))
     return plot
@@ -187,20 +187,10 @@ def _empty(x: tuple[float, float], top: float, height: int) -> figure:
         outline_line_color=None,
     )
     plot.js_on_event(DoubleTap, CustomJS(args={"x": whole}, code="[x.start, x.end] = x.bounds"))
-    plot.yaxis.formatter = CustomJSTickFormatter(code=_writer("/s", "tick"))
+    plot.yaxis.formatter = CustomJSTickFormatter(code=writer("/s", "tick"))
     plot.yaxis.ticker = AdaptiveTicker(mantissas=[1, 2, 5], desired_num_ticks=5)
-    plot.axis.axis_line_color = plot.yaxis.major_tick_line_color = plot.axis.minor_tick_line_color = None
-    plot.xaxis.major_tick_line_color = RULE
-    plot.axis.major_label_text_color = SOFT
-    plot.axis.major_label_text_font = "system-ui, sans-serif"
-    plot.axis.major_label_text_font_size = "12px"
-    plot.xgrid.grid_line_color = None
-    plot.ygrid.grid_line_color = GRID
+    quiet(plot)
     return plot
-
-
-def _writer(unit: str, name: str) -> str:
-    return f"{SHORT}const x = {name};\nreturn {WRITERS[unit]};"
 
 
 def _skew(skew: Skew) -> str:

@@ -14,8 +14,9 @@ from bokeh.models import AdaptiveTicker, ColumnDataSource, CustomJSHover, Custom
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 
-from tidegate.report.charts import SHORT, WRITERS, time_unit
-from tidegate.report.looks import BLUE, GRID, RULE, SOFT
+from tidegate.report.charts import time_unit
+from tidegate.report.frame import quiet, writer
+from tidegate.report.looks import BLUE
 from tidegate.report.marks import TIP
 from tidegate.report.units import clock, count
 from tidegate.workloads import Shape
@@ -62,7 +63,7 @@ def _plot(shape: Shape, alone: bool) -> figure:
     plot = _empty(shape, top=max(shape.highest(), float(rates.max())), height=460 if alone else 210)
     plot.varea_step(x="time", y1="floor", y2="rate", source=source, fill_color=BLUE, fill_alpha=0.12, step_mode="after")
     line = plot.step(x="time", y="rate", source=source, mode="after", color=BLUE, line_width=1.5)
-    value, time = (CustomJSHover(code=_writer(unit, "value")) for unit in ("/s", time_unit(shape.duration)))
+    value, time = (CustomJSHover(code=writer(unit, "value")) for unit in ("/s", time_unit(shape.duration)))
     tip = f'<div style="{TIP}"><b>@time{{custom}}</b>\n@rate{{custom}}</div>'
     plot.add_tools(HoverTool(renderers=[line], mode="vline", tooltips=tip, formatters={"@time": time, "@rate": value}))
     return plot
@@ -80,19 +81,9 @@ def _empty(shape: Shape, top: float, height: int) -> figure:
         min_border_right=24,
         outline_line_color=None,
     )
-    plot.xaxis.formatter = CustomJSTickFormatter(code=_writer(time_unit(shape.duration), "tick"))
+    plot.xaxis.formatter = CustomJSTickFormatter(code=writer(time_unit(shape.duration), "tick"))
     plot.xaxis.ticker = AdaptiveTicker(base=60, mantissas=[1, 2, 5, 10, 15, 30], min_interval=1, desired_num_ticks=6)
-    plot.yaxis.formatter = CustomJSTickFormatter(code=_writer("/s", "tick"))
+    plot.yaxis.formatter = CustomJSTickFormatter(code=writer("/s", "tick"))
     plot.yaxis.ticker = AdaptiveTicker(mantissas=[1, 2, 5], desired_num_ticks=4)
-    plot.axis.axis_line_color = plot.yaxis.major_tick_line_color = plot.axis.minor_tick_line_color = None
-    plot.xaxis.major_tick_line_color = RULE
-    plot.axis.major_label_text_color = SOFT
-    plot.axis.major_label_text_font = "system-ui, sans-serif"
-    plot.axis.major_label_text_font_size = "12px"
-    plot.xgrid.grid_line_color = None
-    plot.ygrid.grid_line_color = GRID
+    quiet(plot)
     return plot
-
-
-def _writer(unit: str, name: str) -> str:
-    return f"{SHORT}const x = {name};\nreturn {WRITERS[unit]};"
