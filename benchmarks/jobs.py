@@ -2,7 +2,7 @@
 
 Driver, executor and Python worker are bound to one core together (local mode), so the figures are per core of
 everything: making the events, moving them to Spark, the query. A job runs back to back over records that are all
-there, into a `noop` sink; the figure is the median batch, the first two left out. `typed events` is the NEXMark
+there, into a `noop` sink; the figure is the median batch, the first four left out. `typed events` is the NEXMark
 generator alone, persons, auctions and bids, into `noop`.
 
     python benchmarks/jobs.py [--batches 6] [--only q1,q5]
@@ -29,6 +29,9 @@ from tidegate.spark.source import register
 from tidegate.spark.streams import stream
 from tidegate.workloads import Constant
 
+#: batches until the JVM has compiled what it runs, on the same core
+WARM = 4
+
 
 @dataclass(frozen=True)
 class Size:
@@ -49,7 +52,7 @@ SIZES = {
     "wordcount": Size(300_000),
     "ysb": Size(1_000_000),
     "traffic": Size(300_000, 20_000),
-    "topspeed": Size(50_000, 5_000),
+    "topspeed": Size(20_000, 2_000),
 }
 
 
@@ -89,11 +92,11 @@ def measure(spark: SparkSession, name: str, batches: int) -> tuple[list[float], 
     with tempfile.TemporaryDirectory() as folder:
         running = result.writeStream.format("noop").outputMode(mode).option("checkpointLocation", folder).start()
         done: list[Any] = []
-        while len(done) < batches + 2:
+        while len(done) < batches + WARM:
             time.sleep(0.5)
             done = [p for p in running.recentProgress if p["numInputRows"]]
         running.stop()
-    rates = [SIZES[name].batch / (p["durationMs"]["triggerExecution"] / 1000) for p in done[2:]]
+    rates = [SIZES[name].batch / (p["durationMs"]["triggerExecution"] / 1000) for p in done[WARM:]]
     return rates, list(done[-1]["stateOperators"])
 
 

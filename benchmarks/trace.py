@@ -1,7 +1,8 @@
 """What `tidegate trace` takes: time on one and on two cores, and the most memory of its processes.
 
 Makes a day of events as Parquet (random order, a key as by Zipf, a payload), then runs the command itself on it, as a
-user would, once for each number of cores, and reads the memory of its Python and its JVM from /proc meanwhile.
+user would, once for each number of cores, bound to so many (else the JVM's compiler and collector take another), and
+reads the memory of its Python and its JVM from /proc meanwhile.
 
     python benchmarks/trace.py [--rows 50000000] [--cores 1 2] [--key]
 """
@@ -9,6 +10,7 @@ user would, once for each number of cores, and reads the memory of its Python an
 import argparse
 import json
 import multiprocessing
+import os
 import subprocess
 import sys
 import time
@@ -57,6 +59,7 @@ def run(logs: Path, folder: Path, cores: int, key: bool) -> Taken:
     steps, result = folder / "steps", folder / "result"
     began, seen, most = time.monotonic(), {}, {}
     with steps.open("wb") as log, result.open("wb") as out, subprocess.Popen(words, stdout=out, stderr=log) as process:
+        os.sched_setaffinity(process.pid, sorted(os.sched_getaffinity(0))[:cores])
         while process.poll() is None:
             for one in tree(process.pid):
                 most[one] = max(most.get(one, 0.0), resident(one))

@@ -109,34 +109,40 @@ RESULT = "id string, sd int, dt double, ts bigint"
 STATE = "reference double, recent string"
 
 
-def follow(track: Track, id: str, records: pd.DataFrame) -> pd.DataFrame:
+def follow(track: Track, parts: Iterable[pd.DataFrame]) -> list[tuple[int, int, float]]:
+    """The results of a car's records, which count in the order of their times."""
+    records = [r for p in parts for r in zip(p["ts"].tolist(), p["sd"].tolist(), p["dt"].tolist(), strict=True)]
+    return [best for best in map(track.feed, sorted(records)) if best is not None]
+
+
+def _frame(id: str, results: list[tuple[int, int, float]]) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415, the source's workers make events without it
 
-    ordered = sorted(zip(records["ts"].tolist(), records["sd"].tolist(), records["dt"].tolist(), strict=True))
-    found = [best for best in map(track.feed, ordered) if best is not None]
-    rows = [(id, sd, dt, ts) for ts, sd, dt in found]
+    times, speeds, distances = zip(*results, strict=True) if results else ((), (), ())
     # the types are said because an empty result has none of its own
-    return pd.DataFrame(rows, columns=["id", "sd", "dt", "ts"]).astype({"sd": "int32", "dt": "float64", "ts": "int64"})
+    columns = {
+        "sd": np.array(speeds, dtype="int32"),
+        "dt": np.array(distances, dtype="float64"),
+        "ts": np.array(times, dtype="int64"),
+    }
+    return pd.DataFrame({"id": [id] * len(results), **columns})
 
 
 def _stream(key: tuple[Any, ...], parts: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-    import pandas as pd  # noqa: PLC0415
-
     if state.hasTimedOut:
         state.remove()
         return
     reference, recent = state.get if state.exists else (None, "[]")
     track = Track(reference, [tuple(kept) for kept in json.loads(recent)])
-    records = pd.concat(parts)
-    result = follow(track, key[0], records)
-    if len(result):
-        yield result
+    results = follow(track, parts)
+    if results:
+        yield _frame(key[0], results)
     state.update((track.reference, json.dumps(track.recent)))
-    state.setTimeoutTimestamp(int(records["ts"].max()) + FORGET)
+    state.setTimeoutTimestamp(track.recent[-1][0] + FORGET)
 
 
 def _batch(key: tuple[Any, ...], records: pd.DataFrame) -> pd.DataFrame:
-    return follow(Track(None, []), key[0], records)
+    return _frame(key[0], follow(Track(None, []), [records]))
 
 
 def topspeed(events: DataFrame) -> DataFrame:
