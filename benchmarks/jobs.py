@@ -42,9 +42,9 @@ class Size:
 
 
 SIZES = {
-    "typed events": Size(6_000_000),
     "q1": Size(6_000_000),
     "q2": Size(6_000_000),
+    "typed events": Size(6_000_000),
     "q3": Size(1_500_000),
     "q5": Size(600_000),
     "q8": Size(1_500_000),
