@@ -192,13 +192,14 @@ def test_a_stream_that_was_stopped_and_started_again_gives_the_batch_result(
     spark: SparkSession, tmp_path: Path, eventually: Eventually, name: str
 ) -> None:
     size, kind = SIZES[name], job(name)
+    spark.conf.set("spark.sql.shuffle.partitions", "2")  # fewer stores to open and to close
     options = {
         "events": kind.events,
         "workload": json.dumps(Constant(1, level=size.records).spec()),
         "eventRate": str(size.rate),
         "seed": "11",
         "partitions": "3",
-        "maxRowsPerTrigger": str(size.records // 4),
+        "maxRowsPerTrigger": str(size.records // 3),
         "start": repr(time.time() - 1),
     }
     with running(spark, name, options, tmp_path) as first:

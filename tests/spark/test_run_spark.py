@@ -35,7 +35,7 @@ def test_q11_scales_out_and_in_and_its_result_is_that_of_a_batch_query(tmp_path:
         job="q11",
         workload="steps",
         options={**QUICK, "target": 0.3},
-        duration=45,
+        duration=32,
         peak=30_000,
         maximum=3,
         trigger=2,
@@ -44,7 +44,7 @@ def test_q11_scales_out_and_in_and_its_result_is_that_of_a_batch_query(tmp_path:
     outcome, ticks = play(steps, tmp_path / "runs.db")
     result = outcome.result
     assert (outcome.status, result["verified"]) == ("done", True)
-    assert result["processed"] == result["offered"] == steps.load().total(45) > 500_000
+    assert result["processed"] == result["offered"] == steps.load().total(32) > 500_000
     assert result["lost"] == 0
     assert result["rescales"]["up"] >= 1
     assert result["workers"]["max"] > 1
@@ -104,7 +104,7 @@ def test_on_a_standalone_master_executors_come_and_go_on_both_workers(standalone
     up = Experiment(
         workload="steps",
         options={**QUICK, "target": 0.2},
-        duration=36,
+        duration=30,
         peak=60_000,
         maximum=4,
         trigger=2,

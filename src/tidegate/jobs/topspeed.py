@@ -118,14 +118,9 @@ def follow(track: Track, parts: Iterable[pd.DataFrame]) -> list[tuple[int, int, 
 def _frame(id: str, results: list[tuple[int, int, float]]) -> pd.DataFrame:
     import pandas as pd  # noqa: PLC0415, the source's workers make events without it
 
-    times, speeds, distances = zip(*results, strict=True) if results else ((), (), ())
+    rows = [(id, speed, distance, time) for time, speed, distance in results]
     # the types are said because an empty result has none of its own
-    columns = {
-        "sd": np.array(speeds, dtype="int32"),
-        "dt": np.array(distances, dtype="float64"),
-        "ts": np.array(times, dtype="int64"),
-    }
-    return pd.DataFrame({"id": [id] * len(results), **columns})
+    return pd.DataFrame(rows, columns=["id", "sd", "dt", "ts"]).astype({"sd": "int32", "dt": "float64", "ts": "int64"})
 
 
 def _stream(key: tuple[Any, ...], parts: Iterable[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:

@@ -151,11 +151,30 @@ def _taken(port: int) -> bool:
     return False
 
 
+#: of the JVM that serves this process, one session after the other: the jars it was started with
+_jars: set[str] = set()
+
+
+def _renew(jars: str) -> None:
+    """A JVM finds a data source only in jars it was started with: one without them gives way to a new one."""
+    wanted = set(filter(None, jars.split(",")))
+    gateway = SparkContext._gateway
+    if gateway is not None and not wanted <= _jars:
+        gateway.shutdown()
+        gateway.proc.stdin.close()  # it ends with its input
+        gateway.proc.wait()
+        SparkContext._gateway = SparkContext._jvm = gateway = None
+    if gateway is None:
+        _jars.clear()
+        _jars.update(wanted)
+
+
 @contextlib.contextmanager
 def jvm(settings: Mapping[str, str], folder: Path) -> Iterator[None]:
     """The driver's JVM, its output in a file: Spark's log is no part of what a user came to see."""
     if SparkContext._active_spark_context is not None:
         raise InvalidInput("a Spark session is already open in this process: attach to its query instead")
+    _renew(settings.get("spark.jars", ""))
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     with open(folder / "driver.log", "ab") as log, _output_to(log.fileno()), _nobody_left_behind():
         SparkContext._ensure_initialized(conf=conf)
