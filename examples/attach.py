@@ -18,9 +18,9 @@ events = spark.readStream.format("rate").option("rowsPerSecond", 10_000).load()
 counts = events.selectExpr("value % 10 AS key").groupBy("key").count()
 query = counts.writeStream.format("noop").outputMode("update").trigger(processingTime="2 seconds").start()
 
-# at so little load one executor is enough: after the window of 10 s the others go
+# at so little load one executor is enough: after the window of 10 s the other goes
 patient = {"interval": 2, "readiness": 5, "down-window": 10}
-with tidegate.attach(query, "hpa-cpu", min_executors=1, max_executors=4, options=patient, store=None) as scaler:
+with tidegate.attach(query, "hpa-cpu", min_executors=1, max_executors=2, options=patient, store=None) as scaler:
     query.awaitTermination(seconds)
 
 for tick in scaler.ticks:

@@ -74,7 +74,7 @@ class SparkEngine:
     def observe(self) -> Observation:
         reports = [json.loads(text) for text in self._listener.drain()]
         for report in reports:
-            if "addBatch" in report["durationMs"]:
+            if "addBatch" in (report.get("durationMs") or {}):
                 self.hear(report)
         batches = [batch for batch in (self.log.add(report) for report in reports) if batch is not None]
         self.observed |= {int(r["batchId"]): r["observedMetrics"] for r in reports if r.get("observedMetrics")}
