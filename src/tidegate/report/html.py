@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from importlib.resources import files
-from string import Template
 
 from bokeh.embed import components
-from bokeh.resources import Resources
 
 from tidegate.report.charts import figures, time_unit
 from tidegate.report.choices import Choice, Fold, fold
+from tidegate.report.document import document, shown, told
 from tidegate.report.facts import Fact
 from tidegate.report.looks import LOOKS, MARKS, TARGET, Look
 from tidegate.report.units import clock, seconds
@@ -25,24 +23,20 @@ VERIFIED = {True: ("verified", "good"), False: ("output differs", "bad"), None: 
 def render(page: Page) -> str:
     """The whole document, a megabyte of which is Bokeh's own script."""
     script, plots = components(figures(page)) if page.charts else ("", {})
-    return Template(_resource("page.html")).substitute(
-        title=escape(page.title),
-        style=_resource("style.css"),
-        resources=Resources(mode="inline", components=["bokeh"]).render_js() if page.charts else "",
+    return document(
+        "page.html",
+        "run report",
+        page.title,
+        script,
         badges=_badges(page),
         notice=_notice(page),
-        facts="\n".join(_fact(fact) for fact in page.facts),
-        figures="\n".join(_figure(fact) for fact in page.figures),
+        facts="\n".join(told(fact) for fact in page.facts),
+        figures="\n".join(shown(fact) for fact in page.figures),
         charts=_charts(page, plots),
         choices=_choices(page.choices),
         events=_events(page.events),
         scores=_scores(page.scores),
-        script=script,
     )
-
-
-def _resource(name: str) -> str:
-    return files("tidegate.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _badges(page: Page) -> str:
@@ -53,16 +47,6 @@ def _badges(page: Page) -> str:
 def _notice(page: Page) -> str:
     tone = TONES.get(page.status, "plain")
     return f'<p class="notice {tone}">{escape(page.notice)}</p>' if page.notice else ""
-
-
-def _fact(fact: Fact) -> str:
-    note = f" <small>{escape(fact.note)}</small>" if fact.note else ""
-    return f"<div><dt>{escape(fact.label)}</dt><dd>{escape(fact.value)}{note}</dd></div>"
-
-
-def _figure(fact: Fact) -> str:
-    label, value, note = escape(fact.label), escape(fact.value), escape(fact.note)
-    return f'<div><h3>{label}</h3><p class="value">{value}</p><p class="note">{note}</p></div>'
 
 
 def _charts(page: Page, plots: dict[str, str]) -> str:

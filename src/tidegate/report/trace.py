@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from importlib.resources import files
-from string import Template
 from typing import Any
 
 import numpy as np
@@ -23,8 +21,8 @@ from bokeh.models import (
     Range1d,
 )
 from bokeh.plotting import figure
-from bokeh.resources import Resources
 
+from tidegate.report.document import document, shown, told
 from tidegate.report.facts import Fact
 from tidegate.report.frame import quiet, writer
 from tidegate.report.looks import BLUE, INK
@@ -50,25 +48,21 @@ TICKS: Mapping[str, Any] = {
 def render(trace: Trace) -> str:
     """The whole document, a megabyte of which is Bokeh's own script."""
     script, (curve, shares) = components([_curve(trace.envelope), _shares(trace.distribution)])
-    return Template(_resource("trace.html")).substitute(
-        title=escape(trace.path.name),
-        style=_resource("style.css"),
-        resources=Resources(mode="inline", components=["bokeh"]).render_js(),
+    return document(
+        "trace.html",
+        "trace",
+        trace.path.name,
+        script,
         notice=_notice(trace),
-        facts="\n".join(_fact(fact) for fact in facts(trace)),
-        figures="\n".join(_figure(fact) for fact in figures(trace)),
+        facts="\n".join(told(fact) for fact in facts(trace)),
+        figures="\n".join(shown(fact) for fact in figures(trace)),
         hint=f"{_each(trace.envelope)} Times are UTC. Drag to zoom, double-click to see all of it again.",
         keys=_keys(trace.envelope),
         curve=curve,
         shares=shares,
         skew="" if trace.skew is None else _skew(trace.skew),
         problems=_problems(trace.problems),
-        script=script,
     )
-
-
-def _resource(name: str) -> str:
-    return files("tidegate.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def facts(trace: Trace) -> tuple[Fact, ...]:
@@ -94,16 +88,6 @@ def figures(trace: Trace) -> tuple[Fact, ...]:
         Fact("Mean record", record, "" if size.record is None else "before compression"),
         Fact("Bad rows", exact(trace.bad), share(trace.bad_share)),
     )
-
-
-def _fact(fact: Fact) -> str:
-    note = f" <small>{escape(fact.note)}</small>" if fact.note else ""
-    return f"<div><dt>{escape(fact.label)}</dt><dd>{escape(fact.value)}{note}</dd></div>"
-
-
-def _figure(fact: Fact) -> str:
-    label, value, note = escape(fact.label), escape(fact.value), escape(fact.note)
-    return f'<div><h3>{label}</h3><p class="value">{value}</p><p class="note">{note}</p></div>'
 
 
 def _notice(trace: Trace) -> str:

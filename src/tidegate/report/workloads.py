@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
-from string import Template
 
 import numpy as np
 from bokeh.embed import components
 from bokeh.models import AdaptiveTicker, ColumnDataSource, CustomJSHover, CustomJSTickFormatter, HoverTool, Range1d
 from bokeh.plotting import figure
-from bokeh.resources import Resources
 
 from tidegate.report.charts import time_unit
+from tidegate.report.document import document
 from tidegate.report.frame import quiet, writer
 from tidegate.report.looks import BLUE
 from tidegate.report.marks import TIP
@@ -36,17 +34,9 @@ class Sketch:
 def render(sketches: Sequence[Sketch]) -> str:
     """The whole document, a megabyte of which is Bokeh's own script."""
     script, plots = components([_plot(sketch.shape, alone=len(sketches) == 1) for sketch in sketches])
-    return Template(_resource("workloads.html")).substitute(
-        title="Workload" if len(sketches) == 1 else "Workloads",
-        style=_resource("style.css"),
-        resources=Resources(mode="inline", components=["bokeh"]).render_js(),
-        figures="\n".join(_figure(sketch, plot) for sketch, plot in zip(sketches, plots, strict=True)),
-        script=script,
-    )
-
-
-def _resource(name: str) -> str:
-    return files("tidegate.report").joinpath(name).read_text(encoding="utf-8")
+    title = "Workload" if len(sketches) == 1 else "Workloads"
+    drawn = "\n".join(_figure(sketch, plot) for sketch, plot in zip(sketches, plots, strict=True))
+    return document("workloads.html", "workloads", title, script, figures=drawn)
 
 
 def _figure(sketch: Sketch, plot: str) -> str:
