@@ -1,46 +1,16 @@
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 
 from tidegate import __version__
-from tidegate.cli import main
 from tidegate.cli.doctor import Finding
 from tidegate.core import Batch, Decision, Observation, Step, Tick
 from tidegate.store import Store
 
-
-class Ended(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Ended]
-
-
-@pytest.fixture
-def tidegate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """The command, in an empty folder; only such as start no Spark are given to it here."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("TIDEGATE_STORE", "FORCE_COLOR"):
-        monkeypatch.delenv(name, raising=False)
-
-    def call(*words: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["tidegate", *words])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        told = capsys.readouterr()
-        assert isinstance(code, int)
-        return Ended(code, told.out, told.err)
-
-    return call
+Command = Callable[..., Any]
 
 
 @pytest.fixture
@@ -111,7 +81,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(tidegate: Command, words: l
     ],
 )
 def test_a_bad_value_is_one_sentence(tidegate: Command, words: list[str], sentence: str) -> None:
-    assert tidegate("run", *words) == Ended(2, "", f"tidegate: {sentence}\n")
+    assert tidegate("run", *words) == (2, "", f"tidegate: {sentence}\n")
 
 
 @pytest.mark.parametrize("words", [["fly"], ["run", "--fast"], ["runs", "--output", "xml"], ["run", "--cores", "two"]])
@@ -132,7 +102,7 @@ def test_brackets_are_shown_as_they_were_typed(tidegate: Command, name: str) -> 
 @pytest.mark.parametrize("command", ["report", "runs"])
 def test_without_a_store_there_is_nothing_to_show(tidegate: Command, command: str) -> None:
     sentence = "tidegate: there are no runs in .tidegate/tidegate.db yet: `tidegate demo` makes one\n"
-    assert tidegate(command) == Ended(2, "", sentence)
+    assert tidegate(command) == (2, "", sentence)
     assert not Path(".tidegate").exists()  # asking makes none
     assert "there are no runs in elsewhere.db yet" in tidegate(command, "--store", "elsewhere.db").err
 
@@ -152,7 +122,7 @@ def test_an_unknown_run_is_refused_with_those_there_are(tidegate: Command, store
 
 def test_a_report_is_written_where_it_is_wanted(tidegate: Command, store: Path, tmp_path: Path) -> None:
     target = tmp_path / "new" / "page.html"
-    assert tidegate("report", "last", "-o", str(target), "--store", str(store)) == Ended(0, f"report: {target}\n", "")
+    assert tidegate("report", "last", "-o", str(target), "--store", str(store)) == (0, f"report: {target}\n", "")
     assert target.read_text(encoding="utf-8").lower().startswith("<!doctype html>")
 
 
@@ -218,7 +188,7 @@ def test_the_doctor_s_exit_code_says_whether_something_needed_is_missing(
 
 
 def test_the_version(tidegate: Command) -> None:
-    assert tidegate("--version") == Ended(0, f"tidegate {__version__}\n", "")
+    assert tidegate("--version") == (0, f"tidegate {__version__}\n", "")
 
 
 def test_the_help_names_every_command(tidegate: Command) -> None:

@@ -1,16 +1,15 @@
 """The command `trace`, as far as it goes without Spark; with Spark it is in tests/spark/test_trace_spark.py."""
 
 import json
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
-from tidegate.cli import main
 from tidegate.cli.trace import document, summary
 from tidegate.spark.traces.counting import Example
 from tidegate.spark.traces.result import Envelope, Hot, Problem, Size, Skew, Trace
@@ -45,20 +44,14 @@ Command = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def refused(tmp_path: Path, tidegate: Callable[..., Any]) -> Command:
     """Exit code and complaint of `tidegate trace a.csv …` in a folder that has this file."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
     (tmp_path / "a.csv").write_text("t,k\n1,2\n")
 
     def call(*words: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["tidegate", "trace", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        told = capsys.readouterr()
-        assert told.out == ""
-        assert isinstance(end.value.code, int)
-        return end.value.code, told.err
+        code, out, err = tidegate("trace", *words)
+        assert out == ""
+        return code, err
 
     return call
 

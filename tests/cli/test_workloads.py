@@ -1,43 +1,18 @@
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 import pytest
 
-from tidegate.cli import main
 from tidegate.workloads import NAMED
 
-
-class Ended(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Command = Callable[..., Ended]
+Command = Callable[..., Any]
 
 
 @pytest.fixture
-def workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """`tidegate workloads`, in an empty folder and a terminal of 80 columns."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.delenv("FORCE_COLOR", raising=False)
-
-    def call(*words: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["tidegate", "workloads", *words])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code or 0
-        told = capsys.readouterr()
-        assert isinstance(code, int)
-        return Ended(code, told.out, told.err)
-
-    return call
+def workloads(tidegate: Command) -> Command:
+    return lambda *words: tidegate("workloads", *words)
 
 
 def test_the_list_has_a_curve_and_two_lines_for_each(workloads: Command) -> None:
