@@ -16,7 +16,7 @@ from tidegate.control import Autoscaler, control
 from tidegate.core import QueryEnded, QueryFailed, Tick
 from tidegate.experiment.outlet import IntoTopic, Nowhere
 from tidegate.experiment.settings import Experiment
-from tidegate.jobs import events, job
+from tidegate.jobs import SPARSE, events, job
 from tidegate.kafka import connector
 from tidegate.kafka.process import Order
 from tidegate.score import score
@@ -39,8 +39,6 @@ RESULT = "result"
 LEAD = 3.0
 #: seconds to wait for a moment without a batch
 QUIET = 20.0
-#: kinds of events of which each has only some of the fields
-SPARSE = ("nexmark",)
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from tidegate.core import UnknownName
 from tidegate.jobs import nexmark, topspeed, traffic, wordcount, ysb
-from tidegate.jobs.events import KINDS, Events, events
+from tidegate.jobs.events import KINDS, SPARSE, Events, events
 from tidegate.jobs.job import Job
 from tidegate.jobs.skew import Skew
 
@@ -19,4 +19,4 @@ def job(name: str) -> Job:
     return JOBS[name]
 
 
-__all__ = ["JOBS", "KINDS", "Events", "Job", "Skew", "events", "job"]
+__all__ = ["JOBS", "KINDS", "SPARSE", "Events", "Job", "Skew", "events", "job"]

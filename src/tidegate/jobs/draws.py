@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 Numbers = npt.NDArray[np.uint64]
+#: 2015-07-15T00:00:00Z, when the event time of all records begins (as in Apache Beam), s
+START = 1_436_918_400
 #: added from one number to the next
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -22,6 +24,18 @@ def mix(x: Numbers) -> Numbers:
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
+
+
+def zipf(size: int, exponent: float) -> npt.NDArray[np.float64]:
+    """The share of the draws up to each rank by Zipf's law: a number in [0, 1) falls to the first rank above it.
+
+    >>> [round(float(share), 3) for share in zipf(3, 1.0)]  # 1, 1/2 and 1/3 of 11/6
+    [0.545, 0.818, 1.0]
+    """
+    weights = np.arange(1, size + 1, dtype=np.float64) ** -exponent
+    shares: npt.NDArray[np.float64] = np.cumsum(weights) / weights.sum()
+    shares[-1] = 1.0  # whatever rounding made of it
+    return shares
 
 
 class Draws:

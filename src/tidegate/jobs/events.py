@@ -56,6 +56,9 @@ class Numbers:
         return pa.RecordBatch.from_pydict({"value": pa.array(records)})
 
 
+#: kinds of which each event has only some of the fields
+SPARSE = frozenset({"nexmark"})
+
 KINDS: Mapping[str, Callable[[int, float, Skew], Events]] = {
     "bids": Bids,
     "nexmark": Nexmark,

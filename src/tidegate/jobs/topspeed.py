@@ -23,15 +23,15 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from tidegate.core import InvalidInput
-from tidegate.jobs.draws import Draws
+from tidegate.jobs.draws import START, Draws
 from tidegate.jobs.job import Job
 from tidegate.jobs.skew import Skew, refuse_skew
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: 2015-07-15T00:00:00Z in milliseconds
-BASE_TIME = 1_436_918_400_000
+#: in milliseconds
+BASE_TIME = START * 1000
 WALKS, LIFE = 512, 600
 #: metres between two results of a car, and ms that a result looks back
 EVERY, BACK = 50.0, 10_000

@@ -20,12 +20,12 @@ from pyspark.sql import functions as F
 
 from tidegate.core import InvalidInput
 from tidegate.jobs.city import CENTRE, ROUTES, library
-from tidegate.jobs.draws import Draws
+from tidegate.jobs.draws import START, Draws
 from tidegate.jobs.job import Job
 from tidegate.jobs.skew import Skew, refuse_skew
 
-#: 2015-07-15T00:00:00Z in milliseconds
-BASE_TIME = 1_436_918_400_000
+#: in milliseconds
+BASE_TIME = START * 1000
 RADIUS = 1000.0
 EARTH = 6_371_000.0
 #: zones of so many degrees, about 445 m by 271 m, on each side of the centre

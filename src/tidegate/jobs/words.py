@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tidegate.jobs.draws import Draws
+from tidegate.jobs.draws import Draws, zipf
 from tidegate.jobs.skew import Skew
 
 VOCABULARY, LENGTH = 10_000, 8
@@ -58,12 +58,9 @@ def _word(rank: int) -> str:
 
 @cache
 def cumulative(skew: Skew) -> npt.NDArray[np.float64]:
-    """The share of the words up to each rank; a number in [0, 1) falls to the first rank that exceeds it.
+    """The share of the words up to each rank.
 
     >>> round(float(cumulative(Skew.default)[0]), 3), float(cumulative(Skew.off)[-1])
     (0.102, 1.0)
     """
-    weights = np.arange(1, VOCABULARY + 1, dtype=np.float64) ** -EXPONENTS[skew]
-    shares: npt.NDArray[np.float64] = np.cumsum(weights) / weights.sum()
-    shares[-1] = 1.0
-    return shares
+    return zipf(VOCABULARY, EXPONENTS[skew])

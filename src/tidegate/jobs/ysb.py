@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidegate.core import InvalidInput
-from tidegate.jobs.draws import Draws, mix
+from tidegate.jobs.draws import START, Draws, mix, zipf
 from tidegate.jobs.job import Job
 from tidegate.jobs.skew import Skew
 
@@ -27,8 +27,8 @@ USERS = PAGES = CAMPAIGNS = 100
 ADS = 1000
 AD_TYPES = ["banner", "modal", "sponsored-search", "mail", "mobile"]
 EVENT_TYPES = ["view", "click", "purchase"]
-#: 2015-07-15T00:00:00Z in milliseconds
-BASE_TIME = 1_436_918_400_000
+#: in milliseconds
+BASE_TIME = START * 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +105,7 @@ def _types() -> pa.Array:
 
 @cache
 def _shares() -> npt.NDArray[np.float64]:
-    weights = 1 / np.arange(1, ADS + 1, dtype=np.float64)
-    shares: npt.NDArray[np.float64] = np.cumsum(weights) / weights.sum()
-    shares[-1] = 1.0
-    return shares
+    return zipf(ADS, 1.0)
 
 
 def campaigns(spark: SparkSession) -> DataFrame:

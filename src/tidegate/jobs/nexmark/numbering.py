@@ -9,14 +9,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from tidegate.jobs.draws import START
+
 Ints = npt.NDArray[np.int64]
 
 GROUP, PERSONS, AUCTIONS = 50, 1, 3
 BEFORE = PERSONS + AUCTIONS
 BIDS = GROUP - BEFORE
 FIRST_ID = 1000
-#: 2015-07-15T00:00:00Z in microseconds, as in Apache Beam
-BASE_TIME = 1_436_918_400_000_000
+#: in microseconds
+BASE_TIME = START * 1_000_000
 
 PERSON, AUCTION, BID = 0, 1, 2
 
