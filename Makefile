@@ -22,11 +22,11 @@ kafka: setup
 	@$(BIN)/tidegate broker
 
 test: setup lint
-	@$(BIN)/python -m pytest -q -m "not spark and not kafka"
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not spark and not kafka"
 	@$(BIN)/python -m pytest -q -m "spark or kafka" tests --durations=10
 
 fast: setup lint
-	@$(BIN)/python -m pytest -q -m "not spark and not kafka"
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not spark and not kafka"
 
 lint: setup
 	@$(BIN)/ruff check -q . && $(BIN)/ruff format -q --check .
@@ -34,7 +34,7 @@ lint: setup
 	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
 
 bench: setup
-	@for b in source jobs loop capacity producer trace memory; do $(BIN)/python benchmarks/$$b.py; done
+	@for b in source jobs loop policies forecast capacity daedalus producer trace memory; do $(BIN)/python benchmarks/$$b.py; done
 
 clean:
 	rm -rf $(VENV) .tidegate

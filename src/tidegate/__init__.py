@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 __all__ = ["Attachment", "__version__", "attach"]
 
 if TYPE_CHECKING:
-    from tidegate.spark import Attachment, attach
+    from tidegate.spark.attach import Attachment, attach
 
 
 def __getattr__(name: str) -> Any:

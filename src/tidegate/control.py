@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from tidegate.core import Clock, Decision, Engine, Guard, Limits, Observation, Policy, QueryEnded, Step, Tick, hold
+from tidegate.core import (
+    Clock,
+    Decision,
+    Engine,
+    Guard,
+    InvalidInput,
+    Limits,
+    Observation,
+    Policy,
+    QueryEnded,
+    Step,
+    Tick,
+    hold,
+)
+from tidegate.memory import memory, recall
+from tidegate.policies.guards.tempered import spread, stays
 
 
 @dataclass(slots=True)
@@ -29,13 +45,26 @@ class Autoscaler:
         """The policy's wish, then one step for each guard that changed it, and the limits last."""
         steps = [Step(self.name, self._wish(obs))]
         for guard in self.guards:
-            tempered = guard.temper(steps[-1].decision, obs)
+            tempered = _tempered(guard, steps[-1].decision, obs)
             if tempered != steps[-1].decision:
                 steps.append(Step(guard.name, tempered))
         bounded = self._bounded(steps[-1].decision)
         if bounded is not None:
             steps.append(Step("limits", bounded))
         return tuple(steps)
+
+    def memory(self) -> dict[str, Any]:
+        """What policy and guards have learned, as plain values: one set up the same way can go on from it."""
+        return {"policy": memory(self.policy), "guards": [memory(guard) for guard in self.guards]}
+
+    def recall(self, found: Mapping[str, Any]) -> None:
+        """Go on from a memory. One that does not fit (other guards, another version) is refused."""
+        if len(found["guards"]) != len(self.guards):
+            told = f"{len(found['guards'])} guards remembered, {len(self.guards)} here"
+            raise InvalidInput(f"a memory does not fit policy {self.name}: {told}")
+        recall(self.policy, found["policy"])
+        for guard, kept in zip(self.guards, found["guards"], strict=True):
+            recall(guard, kept)
 
     def _wish(self, obs: Observation) -> Decision:
         if obs.processing_rate is None and obs.backlog is None and not obs.per_executor:
@@ -47,7 +76,16 @@ class Autoscaler:
         if allowed == decision.executors:
             return None
         bound = "minimum" if allowed == self.limits.minimum else "maximum"
-        return replace(decision, executors=allowed, reason=f"{bound} {allowed}: {decision.reason}")
+        shares = spread(decision.per_operator, allowed) if decision.per_operator else None
+        return replace(decision, executors=allowed, reason=f"{bound} {allowed}: {decision.reason}", per_operator=shares)
+
+
+def _tempered(guard: Guard, wish: Decision, obs: Observation) -> Decision:
+    """A guard that raises is as good as one that says no: nothing changes, and the reason names it."""
+    try:
+        return guard.temper(wish, obs)
+    except Exception as error:
+        return hold(obs, f"the guard {guard.name} failed: {type(error).__name__}: {error}")
 
 
 def control(
@@ -78,7 +116,7 @@ def _turn(engine: Engine, autoscaler: Autoscaler, *, decide: bool, act: bool) ->
     except Exception as error:
         steps = (Step(autoscaler.name, hold(obs, f"the policy failed: {type(error).__name__}: {error}")),)
     wanted = steps[-1].decision if steps else None
-    if wanted is None or not act or wanted.executors == obs.requested:
+    if wanted is None or not act or stays(wanted, obs):
         return Tick(obs, steps)
     engine.scale(wanted)
     return Tick(obs, steps, acted=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -135,3 +136,38 @@ class Window:
         for time, x in self.items:
             line.update(time, x)
         return line.slope
+
+
+@dataclass(slots=True)
+class Means:
+    """Means of figures by name over the last seconds. What is no longer named, or silent for that long, is forgotten.
+
+    >>> means = Means()
+    >>> means.update(0, 15, {"map": {"busy": 0.5, "queue": None}})
+    >>> means.update(5, 15, {"map": {"busy": 0.7}})
+    >>> means.of("map", "busy"), means.of("map", "queue")
+    (0.6, None)
+    """
+
+    _windows: dict[str, dict[str, Window]] = field(default_factory=dict)
+
+    def update(self, time: float, age: float, figures: Mapping[str, Mapping[str, float | None]]) -> None:
+        for name in set(self._windows) - set(figures):
+            del self._windows[name]
+        for name, values in figures.items():
+            windows = self._windows.setdefault(name, {})
+            for figure, value in values.items():
+                window = windows.setdefault(figure, Window(age))
+                window.age = age
+                if window.items and not time - age < window.items[-1][0] <= time:
+                    window.items.clear()  # silent for too long, or the clock went back
+                if value is not None:
+                    window.update(time, value)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._windows)
+
+    def of(self, name: str, figure: str) -> float | None:
+        window = self._windows.get(name, {}).get(figure)
+        return None if window is None else window.mean

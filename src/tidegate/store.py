@@ -29,6 +29,9 @@ CREATE TABLE IF NOT EXISTS decisions (
     requested INTEGER NOT NULL, executors INTEGER NOT NULL, acted INTEGER NOT NULL,
     reason TEXT NOT NULL, steps TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS memories (
+    job TEXT NOT NULL, policy TEXT NOT NULL, time REAL NOT NULL, memory TEXT NOT NULL, PRIMARY KEY (job, policy)
+);
 """
 
 
@@ -102,6 +105,15 @@ class Store:
     def end(self, run: str, status: str, result: Mapping[str, Any] | None = None) -> None:
         values = (status, None if result is None else json.dumps(result), run)
         self._db.execute("UPDATE runs SET status = ?, result = ? WHERE id = ?", values)
+
+    def remember(self, job: str, policy: str, memory: Mapping[str, Any]) -> None:
+        """Keep what a policy has learned about a job, in the place of what it had."""
+        values = (job, policy, time.time(), json.dumps(memory))
+        self._db.execute("INSERT OR REPLACE INTO memories VALUES (?, ?, ?, ?)", values)
+
+    def memory(self, job: str, policy: str) -> Mapping[str, Any] | None:
+        found = self._db.execute("SELECT memory FROM memories WHERE job = ? AND policy = ?", (job, policy)).fetchone()
+        return None if found is None else dict(json.loads(found[0]))
 
     def runs(self) -> list[Run]:
         return [

@@ -39,7 +39,7 @@ def last(store: Path) -> str:
     ("words", "sentence"),
     [
         (["--job", "wordcont"], "no job is named 'wordcont'; did you mean 'wordcount'?"),
-        (["--policy", "hpa"], "no policy is named 'hpa'; did you mean 'hpa-cpu'? (known: hpa-cpu, static)"),
+        (["--policy", "hpa"], "no policy is named 'hpa'; did you mean 'hpa-cpu'? (known: daedalus, dhalion, "),
         (["--workload", "cosin"], "no workload is named 'cosin'; did you mean 'cosine'?"),
         (["--engine", "flink"], "no engine is named 'flink' (known: spark)"),
         (["--source", "kafak"], "no source is named 'kafak'; did you mean 'kafka'? (known: embedded, kafka)"),
@@ -77,7 +77,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(tidegate: Command, words: l
             ["--source", "kafka", "--bootstrap", "localhost:9092", "--topic", "bids", "--sink", "bids"],
             "run: the result cannot go to 'bids', the topic it is made from",
         ),
-        (["-p", "interval=0"], "policy hpa-cpu: need interval > 0 s, got 0"),
+        (["-p", "interval=0"], "policy hpa-cpu: need 0 < interval, got 0"),
     ],
 )
 def test_a_bad_value_is_one_sentence(tidegate: Command, words: list[str], sentence: str) -> None:

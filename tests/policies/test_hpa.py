@@ -1,8 +1,10 @@
+import json
 from collections.abc import Sequence
 
 import pytest
 
-from tidegate.core import ExecutorSample, InvalidInput, Observation
+from tidegate.core import ExecutorSample, InvalidInput, Observation, OperatorSample
+from tidegate.memory import memory, recall
 from tidegate.policies import HpaCpu
 
 
@@ -70,8 +72,72 @@ def test_an_executor_that_left_is_forgotten() -> None:
     assert policy.decide(seen([1.0], time=1)).evidence["ready"] == 1
 
 
+def isolated(*seen: tuple[str, int, float | None], time: float = 0) -> Observation:
+    """Operators with workers of their own: name, parallelism, CPU-seconds per second of them all."""
+    operators = tuple(OperatorSample(name, parallelism=size, cpu=cpu) for name, size, cpu in seen)
+    total = sum(one.parallelism for one in operators)
+    return Observation(time, total, total, operators=operators, isolated=True)
+
+
+def test_isolated_operators_each_get_their_own_number() -> None:
+    policy, obs = HpaCpu(), isolated(("source", 2, 1.8), ("window", 4, 1.0), ("sink", 3, 0.0))
+    policy.observe(obs)
+    decision = policy.decide(obs)
+    # 2 * 0.9 / 0.7 = 2.57; 4 * 0.25 / 0.7 = 1.43; never less than one
+    assert decision.per_operator == {"source": 3, "window": 2, "sink": 1}
+    assert decision.executors == 6
+    assert decision.reason == "CPU, target 70%: source 90%, 2 -> 3; window 25%, 4 -> 2; sink 0%, 3 -> 1"
+    assert decision.evidence["cpu window"] == 0.25
+
+
+def test_an_isolated_operator_without_figures_keeps_its_parallelism() -> None:
+    policy, obs = HpaCpu(), isolated(("source", 2, 1.8), ("window", 4, None))
+    policy.observe(obs)
+    assert policy.decide(obs).per_operator == {"source": 3, "window": 4}
+    assert policy.decide(isolated(("source", 5, 1.8), ("window", 6, None))).per_operator == {"source": 7, "window": 6}
+
+
+def test_without_any_figures_of_operators_it_holds() -> None:
+    policy, obs = HpaCpu(), isolated(("source", 2, None))
+    policy.observe(obs)
+    decision = policy.decide(obs)
+    assert (decision.reason, decision.per_operator) == ("hold: no CPU figures of an operator yet", None)
+
+
+def test_cpu_of_operators_is_averaged_over_the_window_and_within_the_tolerance_nothing_changes() -> None:
+    policy = HpaCpu(window=15)
+    for time, cpu in [(0, 0.0), (10, 4.0), (20, 2.4)]:
+        policy.observe(isolated(("window", 4, cpu), time=time))
+    obs = isolated(("window", 4, 2.4), time=20)
+    assert policy.decide(obs).evidence["cpu window"] == pytest.approx(0.8)  # of 1.0 and 0.6; the first is 20 s old
+    assert policy.decide(obs).per_operator == {"window": 5}  # 4 * 0.8 / 0.7 = 4.57
+    policy.tolerance = 0.15  # 0.8 / 0.7 = 1.143
+    assert policy.decide(obs).per_operator == {"window": 4}
+
+
+def test_figures_older_than_the_window_are_no_figures() -> None:
+    policy = HpaCpu(window=15)
+    policy.observe(isolated(("window", 4, 4.0), time=0))
+    policy.observe(isolated(("window", 4, None), time=14))
+    assert policy.decide(isolated(("window", 4, None), time=14)).per_operator == {"window": 6}  # 4 / 0.7 = 5.71
+    policy.observe(isolated(("window", 4, None), time=15))
+    assert policy.decide(isolated(("window", 4, None), time=15)).reason == "hold: no CPU figures of an operator yet"
+
+
+def test_flink_reactive_is_the_same_rule_with_a_target_of_35_percent() -> None:
+    assert decide(HpaCpu(target=0.35), seen([0.7, 0.7]))[0] == 4  # 2 * 0.7 / 0.35
+
+
+def test_it_remembers_through_json() -> None:
+    policy, obs = HpaCpu(), isolated(("window", 4, 4.0))
+    policy.observe(obs)
+    assert recall(HpaCpu(), json.loads(json.dumps(memory(policy)))) == policy
+
+
 def test_bad_parameters_are_named() -> None:
-    with pytest.raises(InvalidInput, match=r"need 0 < target <= 1, got 1\.5"):
+    with pytest.raises(InvalidInput, match=r"policy hpa-cpu: need 0 < target <= 1, got 1\.5"):
         HpaCpu(target=1.5)
-    with pytest.raises(InvalidInput, match=r"need 0 <= tolerance < 1, got -0\.1"):
+    with pytest.raises(InvalidInput, match=r"need 0 <= tolerance <= 1, got -0\.1"):
         HpaCpu(tolerance=-0.1)
+    with pytest.raises(InvalidInput, match=r"need 0 < window, got 0"):
+        HpaCpu(window=0)

@@ -9,7 +9,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 import tidegate
 from tidegate.core import InvalidInput, Limits, Tick
-from tidegate.presets import autoscaler
+from tidegate.presets import PRESETS, autoscaler
 from tidegate.spark.status import Status
 from tidegate.store import Store
 
@@ -54,6 +54,30 @@ def test_in_monitor_it_decides_and_records_and_never_acts(
         again.observe(tick.observation)
         if tick.steps:
             assert again.decide(tick.observation) == tick.steps
+    for name in PRESETS:  # every policy knows what to make of a real query
+        scaler = autoscaler(name, Limits(1, 3), {"interval": 1})
+        for tick in stored:
+            scaler.observe(tick.observation)
+            assert scaler.decide(tick.observation)[-1].decision.executors in (1, 2, 3)
+
+
+def test_what_it_learned_is_there_when_it_is_attached_again(
+    query: StreamingQuery, tmp_path: Path, eventually: Eventually, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", logger="tidegate.spark.attach")
+    settings = {"max_executors": 3, "mode": "monitor", "store": tmp_path / "runs.db"}
+    with tidegate.attach(query, "ds2", **settings) as watching:
+        eventually(lambda: watching.ticks and watching.ticks[-1].observation.arrival_rate is not None)
+    assert "goes on from" not in caplog.text
+    with tidegate.attach(query, "ds2", **settings) as again:
+        eventually(lambda: again.ticks)
+    assert "ds2 goes on from what it learned before" in caplog.text
+    with Store.open(tmp_path / "runs.db") as store:
+        job = str(store.run("last").spec["job"])
+        store.remember(job, "ds2", {"policy": {"_nonsense": 1}, "guards": []})
+    with tidegate.attach(query, "ds2", **settings) as afresh:
+        eventually(lambda: afresh.ticks)
+    assert "ds2 starts afresh: a memory does not fit" in caplog.text
 
 
 def test_it_scales_a_query_that_it_did_not_build(

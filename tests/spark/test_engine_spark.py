@@ -87,6 +87,7 @@ def test_an_observation_has_executors_stages_and_their_ceiling(
     (executor,) = obs.per_executor
     assert executor.cpu is not None
     assert executor.busy is not None
+    assert executor.tasks is not None
     assert executor.rate == pytest.approx(stage.rate_in, rel=0.01)  # there is only one to read
     assert [b.begin for b in [b for o in seen for b in o.batches][1:]] == [b.end for o in seen for b in o.batches][:-1]
 

@@ -13,6 +13,7 @@ import typer
 from tidegate import __version__
 from tidegate.cli.console import AsJson, Output, complain, out, print_json
 from tidegate.cli.kafka import broker, produce
+from tidegate.cli.policies import policies
 from tidegate.cli.run import demo, run
 from tidegate.cli.stored import report, runs
 from tidegate.cli.trace import trace
@@ -44,7 +45,7 @@ def main() -> None:
         sys.exit(2)
 
 
-for _command in (demo, run, report, runs, workloads, trace, produce, broker):
+for _command in (demo, run, report, runs, policies, workloads, trace, produce, broker):
     app.command()(_command)
 
 

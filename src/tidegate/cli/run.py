@@ -48,8 +48,10 @@ def run(
     workload: Annotated[str, typer.Option(help="a name of `tidegate workloads`, or trace:FILE")] = "tide",
     noise: Annotated[float, typer.Option(help="seeded, as a share of the rate: 0.1 for ±10 %")] = 0.0,
     workload_seed: Annotated[int | None, typer.Option(help="of the workload; if not given, its documented one")] = None,
-    policy: Annotated[str, typer.Option(help="static, hpa-cpu")] = "hpa-cpu",
-    option: Annotated[list[str] | None, typer.Option("--option", "-p", help="of the policy: NAME=VALUE")] = None,
+    policy: Annotated[str, typer.Option(help="a name of `tidegate policies`")] = "hpa-cpu",
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-p", help="of the policy or a guard: NAME=VALUE")
+    ] = None,
     engine: Annotated[str, typer.Option(help="spark")] = "spark",
     mode: Annotated[str, typer.Option(help="active, or monitor: decide and record, never act")] = "active",
     duration: Annotated[

@@ -50,22 +50,25 @@ def extent(workload: str, seconds: str | None, highest: str | None) -> tuple[flo
     return length, (own.highest() if own else 100_000.0) if highest is None else rate(highest)
 
 
-def options(texts: Iterable[str]) -> dict[str, float]:
+def options(texts: Iterable[str]) -> dict[str, float | str]:
+    """Numbers and durations where they are such, else text; whether that is right, the policy knows.
+
+    >>> options(["target=0.8", "down-window=1m", "pause=in"])
+    {'target': 0.8, 'down-window': 60.0, 'pause': 'in'}
     """
-    >>> options(["target=0.8", "down-window=1m"])
-    {'target': 0.8, 'down-window': 60.0}
-    """
-    found = {}
+    found: dict[str, float | str] = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not equals:
             raise InvalidInput(f"policy option {text!r} is not NAME=VALUE")
-        found[key.strip()] = duration(value) if value.strip()[-1:].isalpha() else _number(text, value)
+        found[key.strip()] = _value(value.strip())
     return found
 
 
-def _number(text: str, value: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise InvalidInput(f"policy option {text!r}: {value!r} is neither a number nor a duration") from None
+def _value(text: str) -> float | str:
+    for read in (float, duration):
+        try:
+            return read(text)
+        except (ValueError, InvalidInput):
+            continue
+    return text

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,6 +26,8 @@ class ExecutorSample:
     #: records read by its tasks
     rate: float | None = None
     uptime: float | None = None
+    #: running now
+    tasks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class Observation:
     rerun_tasks: int = 0
     per_executor: tuple[ExecutorSample, ...] = ()
     operators: tuple[OperatorSample, ...] = ()
+    #: whether each operator has workers of its own, as many as its parallelism; on Spark all share the executors
+    isolated: bool = False
     #: finished since the last observation
     batches: tuple[Batch, ...] = ()
     events: tuple[Event, ...] = ()
@@ -111,7 +116,7 @@ class Decision:
     executors: int
     reason: str
     evidence: Mapping[str, float] = field(default_factory=dict)
-    #: only from policies that think per operator, for engines that isolate operators
+    #: from policies that think per operator: the workers of each, for engines that isolate operators
     per_operator: Mapping[str, int] | None = None
 
 
@@ -163,3 +168,47 @@ class Limits:
 
     def clamp(self, executors: int) -> int:
         return min(max(executors, self.minimum), self.maximum)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is expected of a rate: `mean[k]` over step k + 1 from now, and for each level in `quantiles` the rate that
+    it stays below with that probability.
+
+    >>> rising = Forecast(step=15, mean=(10.0, 20.0, 30.0), quantiles={0.9: (12.0, 25.0, 40.0)})
+    >>> rising.max(), rising.max(until=20), rising.max(level=0.9), rising.at(15), rising.seconds
+    (30.0, 20.0, 40.0, 15.0, 45)
+    """
+
+    step: float
+    mean: tuple[float, ...]
+    quantiles: Mapping[float, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        return self.step * len(self.mean)
+
+    def max(self, until: float = math.inf, level: float | None = None) -> float:
+        """Of the steps that begin before `until` seconds from now; at least the first."""
+        values = self.mean if level is None else self.quantiles[level]
+        steps = len(values) if until == math.inf else max(1, math.ceil(until / self.step))
+        return max(values[:steps])
+
+    def at(self, time: float) -> float:
+        """The mean at a moment from now, by straight lines between the middles of the steps; flat beyond the ends."""
+        place = time / self.step - 0.5
+        k = math.floor(place)
+        if k < 0 or k >= len(self.mean) - 1:
+            return self.mean[0 if k < 0 else -1]
+        return self.mean[k] + (place - k) * (self.mean[k + 1] - self.mean[k])
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilePoint:
+    """What one profiling run showed: with `executors` and `rate` offered or taken, records took `latency`."""
+
+    executors: int
+    rate: float
+    latency: float
+    #: whether more was there than could be taken, so that `rate` is the capacity
+    saturated: bool = False

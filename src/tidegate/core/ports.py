@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from tidegate.core.model import Decision, Observation
+from tidegate.core.model import Decision, Forecast, Observation
 
 
 class Policy(Protocol):
@@ -28,6 +28,25 @@ class Guard(Protocol):
     @property
     def name(self) -> str: ...
     def temper(self, wish: Decision, obs: Observation) -> Decision: ...
+
+
+class Forecaster(Protocol):
+    """Learns a rate step by step, and tells what is expected of the next ones. Never a negative rate."""
+
+    #: seconds that one value stands for
+    @property
+    def step(self) -> float: ...
+    def update(self, value: float) -> None: ...
+    def forecast(self, horizon: int) -> Forecast | None:
+        """The next `horizon` steps; None before the first value."""
+
+
+class CapacityModel(Protocol):
+    """Learns from observations how many records per second a number of executors can process."""
+
+    def update(self, obs: Observation) -> None: ...
+    def capacity(self, executors: int) -> float | None:
+        """None where too little was seen to tell."""
 
 
 class Engine(Protocol):

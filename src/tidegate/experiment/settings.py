@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 from tidegate.control import Autoscaler
 from tidegate.core import InvalidInput, Limits, UnknownName
 from tidegate.jobs import events, job
-from tidegate.presets import autoscaler
+from tidegate.presets import Options, autoscaler
 from tidegate.workloads import Shape, named
 
 ENGINES = ("spark",)
@@ -55,7 +54,7 @@ class Experiment:
     workload_seed: int | None = None
     noise: float = 0.0
     policy: str = "hpa-cpu"
-    options: Mapping[str, float] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     engine: str = "spark"
     mode: str = "active"
     duration: float = 180.0

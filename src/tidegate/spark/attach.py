@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import deque
@@ -17,7 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.control import Autoscaler, control
 from tidegate.core import InvalidInput, Limits, Policy, Tick, TidegateError, UnknownName
-from tidegate.presets import autoscaler
+from tidegate.presets import Options, autoscaler
 from tidegate.score import score
 from tidegate.spark.clock import WallClock
 from tidegate.spark.engine import SparkEngine
@@ -25,6 +26,8 @@ from tidegate.store import DEFAULT_PATH, Store
 
 log = logging.getLogger(__name__)
 MODES = ("active", "monitor")
+#: seconds between two savings of what the policy has learned
+SAVE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Settings:
     slo: float = 10.0
     #: where ticks and decisions are kept; None for nowhere
     store: str | Path | None = DEFAULT_PATH
+    #: go on from what the policy learned when it was last attached to a query of this name
+    resume: bool = True
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
@@ -50,15 +55,15 @@ def attach(
     *,
     min_executors: int | None = None,
     max_executors: int | None = None,
-    options: Mapping[str, float] | None = None,
+    options: Options | None = None,
     **settings: Any,
 ) -> Attachment:
     """Watch a running query and, in mode `active`, change the number of its executors; `monitor` only decides and
     records.
 
     Bounds are the given ones and `spark.dynamicAllocation.minExecutors`/`maxExecutors`, whichever are tighter.
-    `options` are the named policy's; further settings are those of `Settings`: `mode`, `period`, `slo`, `store`. Ends
-    with the query, at the end of its `with` block or with `detach()`; the query is never stopped.
+    `options` are the named policy's; further settings are those of `Settings`: `mode`, `period`, `slo`, `store`,
+    `resume`. Ends with the query, at the end of its `with` block or with `detach()`; the query is never stopped.
     """
     chosen = Settings(**settings)
     spark = _session(query)
@@ -113,6 +118,8 @@ class Attachment:
     def __init__(self, spark: SparkSession, query: StreamingQuery, scaler: Autoscaler, settings: Settings) -> None:
         self._scaler, self._settings = scaler, settings
         self._name = query.name or f"query {query.id}"
+        #: when the policy's memory was last saved
+        self._saved = -math.inf
         self._clock = WallClock()
         self._engine = SparkEngine(spark, query)
         self.ticks: deque[Tick] = deque(maxlen=10_000)
@@ -145,6 +152,7 @@ class Attachment:
     def _follow(self, store: Store) -> None:
         start, status = time.time(), "failed"
         self.run = store.begin(self._spec(start))
+        self._recall(store)
         try:
             for tick in control(
                 self._engine,
@@ -155,13 +163,35 @@ class Attachment:
             ):
                 self.ticks.append(tick)
                 store.append(self.run, tick)
+                self._remember(store, tick.observation.time)
                 if tick.acted and tick.decision:
                     log.info("%s: %d executors, %s", self._name, tick.decision.executors, tick.decision.reason)
                 if self._clock.stop.is_set():
                     break
             status = "done"
         finally:
+            self._remember(store, math.inf)
             store.end(self.run, status, self._result(status, start))
+
+    def _recall(self, store: Store) -> None:
+        found = store.memory(self._name, self._scaler.name) if self._settings.resume else None
+        if found is None:
+            return
+        try:
+            self._scaler.recall(found)
+            log.info("%s: %s goes on from what it learned before", self._name, self._scaler.name)
+        except (TidegateError, KeyError, TypeError) as error:
+            log.warning("%s: %s starts afresh: %s", self._name, self._scaler.name, error)
+
+    def _remember(self, store: Store, now: float) -> None:
+        """Now and then, and at the end. What cannot be remembered must not end the autoscaling."""
+        if now - self._saved < SAVE:
+            return
+        self._saved = now
+        try:
+            store.remember(self._name, self._scaler.name, self._scaler.memory())
+        except (TypeError, ValueError) as error:
+            log.warning("%s: what %s learned cannot be saved: %s", self._name, self._scaler.name, error)
 
     def _spec(self, start: float) -> dict[str, Any]:
         limits = [self._scaler.limits.minimum, self._scaler.limits.maximum]

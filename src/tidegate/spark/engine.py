@@ -188,6 +188,7 @@ class SparkEngine:
                 busy=busy.get(e.id),
                 rate=read.get(e.id, 0) / cycle if read and cycle else None,
                 uptime=max(0.0, now - e.added),
+                tasks=e.active_tasks,
             )
             for e in executors
         )

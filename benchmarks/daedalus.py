@@ -1,0 +1,188 @@
+"""Daedalus on real Spark: its capacity estimate against the measured capacity, its recovery predictions against what
+rescales really took.
+
+Capacity, for 4, 3, 2 and 1 executors under CPU quotas: the query is saturated and its throughput measured; then it
+gets a load that swings between 40 and 80 % of that, and a new Daedalus watches for two loops; then it is saturated and
+measured again. The estimate is held against the mean of the two measurements, of which it has seen neither.
+
+Recovery: under 55 % of what three executors can do the number of executors is changed again and again. At every change
+the policy's prediction is noted; measured is the time until the backlog stays where it was in the seconds before.
+
+    python benchmarks/daedalus.py [--job q1] [--quota 0.3] [--rescales 5] [--warm 120] [--batch 8e6]
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tidegate.core import Decision, Limits, Observation
+from tidegate.jobs import job
+from tidegate.policies import Daedalus
+from tidegate.spark.engine import SparkEngine
+from tidegate.spark.quota import Quotas, quotas
+from tidegate.spark.session import Cluster, session, workspace
+from tidegate.spark.source import register
+from tidegate.workloads import Constant, Shape, Wave
+
+MOST, TRIGGER, WIDTH = 4, 4.0, 8
+LIMITS = Limits(1, MOST)
+#: seconds of one measurement of capacity, and of a policy's watching before it
+MEASURE, WATCH = 40.0, 125.0
+#: executors after each rescale; it begins with the last one
+PATH = (3, 4, 2, 3, 2)
+
+
+@dataclass
+class Bench:
+    spark: SparkSession
+    kept: Quotas
+    folder: Path
+    queries: int = 0
+
+    @contextmanager
+    def query(self, load: Shape, most: float) -> Iterator[SparkEngine]:
+        """A new query under a load that begins now, with `most` records in a batch."""
+        self.queries += 1
+        options = {
+            "workload": json.dumps(load.spec()),
+            "partitions": str(WIDTH),
+            "maxRowsPerTrigger": str(int(most)),
+            "eventRate": "100000",
+            "start": repr(time.time()),
+        }
+        records = self.spark.readStream.format("tidegate").options(**options).load()
+        writer = job(given.job).build(records).writeStream.format("noop")
+        place = writer.option("checkpointLocation", str(self.folder / f"checkpoint-{self.queries}"))
+        query = place.trigger(processingTime=f"{int(TRIGGER)} seconds").start()
+        try:
+            with closing(SparkEngine(self.spark, query, quotas=self.kept, base=0)) as engine:
+                yield engine
+        finally:
+            query.stop()
+
+    def bound(self, obs: Observation, executors: int) -> bool:
+        """Whether there are so many executors, and all under their quota."""
+        under = sum(self.kept.allowance(sample.id, 1) < 1 for sample in obs.per_executor)
+        return obs.executors == under == executors
+
+    def saturate(self, executors: int, most: float, seconds: float) -> float:
+        """Records per second of a query that always has more, once it has so many executors under their quota."""
+        with self.query(Constant(36_000, level=1e9), most) as engine:
+            engine.scale(Decision(executors, "benchmark"))
+            watch(engine, 600, until=lambda obs: self.bound(obs, executors))
+            seen = [batch for obs in watch(engine, seconds) for batch in obs.batches][1:]
+        return (seen[-1].end - seen[0].end) / (seen[-1].finished - seen[0].finished)
+
+
+def watch(
+    engine: SparkEngine,
+    seconds: float,
+    policy: Daedalus | None = None,
+    until: Callable[[Observation], bool] = lambda obs: False,
+) -> list[Observation]:
+    """Once a second."""
+    seen, began = [], time.time()
+    while time.time() - began < seconds:
+        started = time.time()
+        seen.append(engine.observe())
+        if policy is not None:
+            policy.observe(seen[-1])
+        if until(seen[-1]):
+            break
+        time.sleep(max(0.0, 1 - (time.time() - started)))
+    return seen
+
+
+def capacities(bench: Bench) -> dict[int, float]:
+    """Measured ones, by executors; prints each with its estimate."""
+    found: dict[int, float] = {}
+    each = bench.saturate(MOST, given.batch, given.warm) / MOST
+    for executors in range(MOST, 0, -1):
+        most = 2 * TRIGGER * each * executors  # a batch of two triggers
+        before = bench.saturate(executors, most, MEASURE)
+        policy = Daedalus(limits=LIMITS)
+        load = Wave(3600, mean=0.6 * before, swing=0.2 * before, period=90)
+        with bench.query(load, most) as engine:
+            watch(engine, 25)  # until the first batches of a new query are over
+            watch(engine, WATCH, policy)
+        after = bench.saturate(executors, most, MEASURE)
+        found[executors] = (before + after) / 2
+        estimate = policy.capacity.capacity(executors)
+        if estimate is None:
+            sys.exit(f"daedalus: nothing was estimated for {executors} executors")
+        tell_capacity(executors, estimate, before, after)
+    return found
+
+
+def tell_capacity(executors: int, estimate: float, before: float, after: float) -> None:
+    measured = (before + after) / 2
+    print(
+        f"{given.job} {executors} executors: estimated {estimate / 1e3:.0f} k/s, measured {measured / 1e3:.0f} k/s"
+        f" ({before / 1e3:.0f} before, {after / 1e3:.0f} after): {estimate / measured - 1:+.1%}",
+        flush=True,
+    )
+
+
+def recoveries(bench: Bench, capacity: float) -> None:
+    policy = Daedalus(limits=LIMITS)
+    path = [PATH[k % len(PATH)] for k in range(given.rescales)]
+    good = 0
+    bench.saturate(PATH[-1], 2 * TRIGGER * capacity, 20)
+    with bench.query(Constant(36_000, level=0.55 * capacity), 4 * TRIGGER * 0.55 * capacity) as engine:
+        current = PATH[-1]
+        watch(engine, 125, policy)
+        for wished in path:
+            before = [obs.backlog or 0.0 for obs in watch(engine, 20, policy)]
+            engine.scale(Decision(wished, "benchmark"))
+            asked = time.time()
+            seen = watch(engine, 75, policy)
+            predicted = policy.predicted
+            measured = recovered(seen, asked, max(before))
+            good += predicted is not None and predicted >= measured
+            told = "unknown" if predicted is None else f"{predicted:.0f} s"
+            own = f"{policy.watch.measured:.0f} s" if policy.watch.measured is not None else "still running"
+            print(
+                f"{given.job} {current} -> {wished}: predicted {told}, measured {measured:.0f} s by backlog;"
+                f" the policy's own: {own}",
+                flush=True,
+            )
+            current = wished
+    print(f"{given.job}: {good} of {len(path)} predictions not below what was measured")
+
+
+def recovered(seen: list[Observation], asked: float, normal: float) -> float:
+    """Seconds until the backlog was for the last time higher than ever in normal times."""
+    late = [obs.time for obs in seen if (obs.backlog or 0.0) > 1.1 * normal]
+    return max(late, default=asked) - asked
+
+
+def main() -> None:
+    with workspace() as folder, session(Cluster(MOST, MOST, shuffle_partitions=WIDTH), folder) as spark:
+        register(spark)
+        with quotas(str(spark.sparkContext.applicationId), given.quota) as kept:
+            if kept is None:
+                sys.exit("daedalus: this benchmark needs CPU quotas (see tidegate doctor)")
+            bench = Bench(spark, kept, folder)
+            found = capacities(bench)
+            ratios = [found[n] / found[1] for n in sorted(found)]
+            print(f"{given.job}: measured " + ", ".join(f"{ratio:.2f}" for ratio in ratios) + " x one executor")
+            recoveries(bench, found[3] if 3 in found else statistics.mean(found.values()))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--job", default="q1")
+    parser.add_argument("--quota", type=float, default=0.3)
+    parser.add_argument("--rescales", type=int, default=5)
+    parser.add_argument("--warm", type=float, default=120, help="seconds of full load before anything is measured")
+    parser.add_argument("--batch", type=float, default=8e6, help="records that four executors need seconds for")
+    given = parser.parse_args()
+    main()

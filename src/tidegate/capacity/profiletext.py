@@ -1,0 +1,62 @@
+"""Profiles as text: CSV, ours or as Phoebe's authors publish it."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Sequence
+
+from tidegate.core import InvalidInput, ProfilePoint
+
+OURS = ("executors", "rate", "latency", "saturated")
+#: the header of Phoebe's published profiles; latency in ms
+PHOEBES = ("scaleOut", "avgThr", "avgLat", "isBckPres")
+
+
+def parse(text: str) -> tuple[ProfilePoint, ...]:
+    """Points of a CSV text with the header `executors,rate,latency,saturated` (seconds), or one as Phoebe publishes
+    (`scaleOut,avgLat,avgThr,isBckPres`, milliseconds). Columns may stand in any order among others.
+
+    >>> parse("scaleOut,avgLat(ms),avgThr,isBckPres\\n2,1077.7,19964.9,0\\n")
+    (ProfilePoint(executors=2, rate=19964.9, latency=1.0777, saturated=False),)
+    """
+    lines = csv.reader(text.lstrip("\ufeff").splitlines())
+    header = [name.strip().removesuffix("(ms)") for name in next(lines, [])]
+    names = next((known for known in (OURS, PHOEBES) if set(known) <= set(header)), None)
+    if names is None:
+        told = ",".join(header) or "nothing"
+        raise InvalidInput(f"profile, line 1: need the columns {','.join(OURS)} or {','.join(PHOEBES)}, got {told}")
+    places, unit = [header.index(name) for name in names], 1000.0 if names is PHOEBES else 1.0
+    return tuple(_point(lines.line_num, row, names, places, unit) for row in lines if any(cell.strip() for cell in row))
+
+
+def _point(line: int, row: Sequence[str], names: Sequence[str], places: Sequence[int], unit: float) -> ProfilePoint:
+    if len(row) <= max(places):
+        raise InvalidInput(f"profile, line {line}: need a value for each of {', '.join(names)}, got {','.join(row)!r}")
+    cells = [row[place].strip() for place in places]
+    executors, rate, latency = (_number(line, name, cell) for name, cell in zip(names[:3], cells[:3], strict=True))
+    if executors < 1 or not executors.is_integer():
+        raise InvalidInput(f"profile, line {line}: need {names[0]} to be a whole number above 0, got {cells[0]!r}")
+    saturated = {"0": False, "false": False, "1": True, "true": True}.get(cells[3].lower())
+    if saturated is None:
+        raise InvalidInput(f"profile, line {line}: need {names[3]} to be 0, 1, true or false, got {cells[3]!r}")
+    return ProfilePoint(int(executors), rate, latency / unit, saturated)
+
+
+def _number(line: int, name: str, cell: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise InvalidInput(f"profile, line {line}: need {name} to be a number of at least 0, got {cell!r}")
+    return value
+
+
+def text(points: Iterable[ProfilePoint]) -> str:
+    """
+    >>> text([ProfilePoint(2, 1000.0, 0.5, saturated=True)])
+    'executors,rate,latency,saturated\\n2,1000.0,0.5,1\\n'
+    """
+    rows = [f"{p.executors},{p.rate!r},{p.latency!r},{int(p.saturated)}\n" for p in points]
+    return "".join([",".join(OURS) + "\n", *rows])

@@ -1,0 +1,168 @@
+"""Daedalus' capacity model: how much an executor would process if its CPU were full, by regression (3.1).
+
+For each executor a line of its throughput on its CPU, drawn through all that was seen while it was warm. Keys and
+partitions are uneven, so when the busiest executor is full the others are not: with the means of the last loop,
+executor w is asked at
+
+    cpu_w = saturation * cpu_w_mean / cpu_max_mean        (paper: proportional; the released code: 1 - (max - mean))
+
+The sum over executors is the capacity now. A scale-out that was seen keeps the mean of what it showed before and now;
+any other is taken to be proportional to the number of executors.
+
+On Spark CPU comes in bursts, one a batch, and a batch is known only when it is over. So a point is what happened from
+the end of one batch to that of another, some batches later: mean CPU, and records over the time between. CPU is read
+once a second and a batch ends in between, so a point over a single short batch is wrong by a tenth of the CPU, which
+makes the line too flat; over a quarter of a loop that is gone. An executor of a query that cannot
+keep up is not at 100 % either: tasks of a batch end one by one, and between batches the driver plans. Where that state
+was seen (batches without a pause between them), its CPU is the level that counts as full.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tidegate.capacity.line import FadingLine
+from tidegate.core import Batch, Observation, check, parameter
+from tidegate.stats import Mean
+
+#: a trigger that comes this much later than the end of the batch before is none of a busy query, s
+PAUSE = 0.25
+
+
+@dataclass(slots=True)
+class Worker:
+    """What is known of one executor: its line, and its CPU since the last point and over this loop."""
+
+    line: FadingLine
+    since: Mean = field(default_factory=Mean)
+    #: its share of the records since then
+    records: float = 0.0
+    loop: Mean = field(default_factory=Mean)
+
+
+@dataclass(slots=True)
+class CpuRegression:
+    """`capacity(n)` of Daedalus. Unknown until every executor was seen warm and at work for a loop."""
+
+    #: how often the capacity is estimated anew, s: whoever owns the model has an interval of its own
+    loop: float = 60.0
+    warmup: float = parameter(120.0, "s", "executors younger than this are not learned from", least=0)
+    saturation: float = parameter(1.0, "share", "CPU that counts as full until it was seen", above=0, most=1)
+    additive_skew: int = parameter(0, "", "1: full CPU less the distance to the busiest, as released", least=0, most=1)
+    half_life: float = parameter(1800.0, "s", "after which a point counts half; 0: never", least=0)
+    _workers: dict[str, Worker] = field(default_factory=dict)
+    #: what scale-outs showed, and the last one with its capacity
+    _seen: dict[int, float] = field(default_factory=dict)
+    _last: tuple[int, float] | None = None
+    #: mean CPU of the busiest executor while the query could not keep up
+    _full: float | None = None
+    _begun: float | None = None
+    #: end of the batch with which this point began, and of the last batch
+    _point: float | None = None
+    _ended: float | None = None
+    #: whether there was no pause since then
+    _busy: bool = True
+
+    def __post_init__(self) -> None:
+        check(self, "capacity model regression")
+
+    def update(self, obs: Observation) -> None:
+        if self._begun is None or not 0 <= obs.time - self._begun < 10 * self.loop:
+            self._begin(obs.time)
+        self._keep(obs)
+        if obs.batches:
+            self._batch_point(obs)
+        elif obs.batch_duration is None:  # an engine without batches: every observation is a point
+            self._add(obs.time, {s.id: s.rate for s in obs.per_executor if s.rate is not None})
+        if self._begun is not None and obs.time - self._begun >= self.loop:
+            self._estimate(obs)
+            self._begin(obs.time)
+
+    def capacity(self, executors: int) -> float | None:
+        """What was seen of that number, else as much for each as now."""
+        if executors in self._seen:
+            return self._seen[executors]
+        return None if self._last is None else executors * self._last[1] / self._last[0]
+
+    @property
+    def full(self) -> float:
+        """CPU that counts as full."""
+        return self.saturation if self._full is None else self._full
+
+    def _begin(self, time: float) -> None:
+        self._begun = time
+        for worker in self._workers.values():
+            worker.loop = Mean()
+
+    def _keep(self, obs: Observation) -> None:
+        """CPU of every executor that is warm; those that are gone are forgotten."""
+        present = {sample.id for sample in obs.per_executor}
+        self._workers = {id: worker for id, worker in self._workers.items() if id in present}
+        for sample in obs.per_executor:
+            load = sample.cpu if sample.cpu is not None else sample.busy
+            if load is not None and (sample.uptime is None or sample.uptime >= self.warmup):
+                worker = self._workers.setdefault(sample.id, Worker(FadingLine(self.half_life)))
+                worker.since.update(load)
+                worker.loop.update(load)
+
+    def _batch_point(self, obs: Observation) -> None:
+        last, begun = obs.batches[-1], self._point
+        if begun is None or not 0 < last.finished - begun < 2 * self.loop:
+            self._start(last.finished)
+            return
+        self._busy = self._busy and self._without_pause(obs.batches)
+        self._ended = last.finished
+        rates = {sample.id: sample.rate or 0.0 for sample in obs.per_executor}
+        records, total = sum(batch.end - batch.begin for batch in obs.batches), sum(rates.values())
+        for id, worker in self._workers.items():
+            worker.records += records * rates[id] / total if total > 0 else 0.0
+        span = last.finished - begun
+        if span >= self.loop / 4:
+            if self._busy:
+                self._learn_full()
+            self._add(obs.time, {id: worker.records / span for id, worker in self._workers.items()})
+            self._start(last.finished)
+
+    def _start(self, time: float) -> None:
+        """A new point begins with the end of a batch."""
+        self._point = self._ended = time
+        self._busy = True
+        for worker in self._workers.values():
+            worker.since, worker.records = Mean(), 0.0
+
+    def _without_pause(self, batches: Sequence[Batch]) -> bool:
+        """Whether batches followed each other at once, and left records over."""
+        first, last = batches[0], batches[-1]
+        pause = first.planned - (self._ended if self._ended is not None else first.planned)
+        return pause < PAUSE and last.arrived is not None and last.arrived > last.end
+
+    def _learn_full(self) -> None:
+        seen = max((worker.since.value for worker in self._workers.values()), default=0.0)
+        if seen > 0:
+            self._full = seen if self._full is None else (self._full + seen) / 2
+
+    def _add(self, time: float, rates: Mapping[str, float]) -> None:
+        """A point for every executor whose rate is known; CPU is collected anew from here."""
+        for id, worker in self._workers.items():
+            if worker.since.count and id in rates:
+                worker.line.update(time, worker.since.value, rates[id])
+            worker.since = Mean()
+
+    def _estimate(self, obs: Observation) -> None:
+        workers = [self._workers.get(sample.id) for sample in obs.per_executor]
+        known = [worker for worker in workers if worker is not None and worker.loop.count]
+        busiest = max((worker.loop.value for worker in known), default=0.0)
+        if obs.executors < 1 or len(known) < obs.executors or busiest <= 0:
+            return
+        estimates = [worker.line.at(self._share(worker.loop.value, busiest)) for worker in known]
+        found = sum(max(0.0, estimate) for estimate in estimates if estimate is not None)
+        if None in estimates or found <= 0:
+            return
+        before = self._seen.get(obs.executors, found)
+        self._seen[obs.executors] = (before + found) / 2
+        self._last = (obs.executors, self._seen[obs.executors])
+
+    def _share(self, mean: float, busiest: float) -> float:
+        """CPU of an executor at the moment when the busiest one is full."""
+        return self.full - (busiest - mean) if self.additive_skew else self.full * mean / busiest

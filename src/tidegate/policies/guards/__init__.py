@@ -1,0 +1,31 @@
+"""Guards temper a policy's wish, one after the other, and say why. Those with a memory key it by the observation's
+time.
+"""
+
+from tidegate.policies.guards.arriving import Arriving
+from tidegate.policies.guards.caps import Ceiling, Quota
+from tidegate.policies.guards.catching_up import CatchingUp
+from tidegate.policies.guards.cooldown import Cooldown
+from tidegate.policies.guards.effect import Effect
+from tidegate.policies.guards.excluded import Excluded
+from tidegate.policies.guards.pause import Pause
+from tidegate.policies.guards.settings import GuardSettings
+from tidegate.policies.guards.small import DeadBand, Tolerance
+from tidegate.policies.guards.stabilisation import Stabilisation
+from tidegate.policies.guards.step import StepLimit
+
+__all__ = [
+    "Arriving",
+    "CatchingUp",
+    "Ceiling",
+    "Cooldown",
+    "DeadBand",
+    "Effect",
+    "Excluded",
+    "GuardSettings",
+    "Pause",
+    "Quota",
+    "Stabilisation",
+    "StepLimit",
+    "Tolerance",
+]

@@ -1,0 +1,57 @@
+"""Hard caps: what the query's partitions can keep busy, and what may be paid for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.core import Decision, Observation
+from tidegate.policies.guards.tempered import moved
+from tidegate.policies.operators import cores
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """No growth beyond the executors that the query's partitions can keep busy (KEDA: no more than partitions).
+
+    It does not take executors away: where more are there already, they go when the policy wishes so.
+
+    >>> Ceiling().temper(Decision(8, "busy"), Observation(time=0, executors=2, requested=2, ceiling=4)).reason
+    '4 for now: 8 wished (busy), but the query runs 4 tasks at most, enough for 4 executors; more need a repartition'
+    """
+
+    name: str = "ceiling"
+
+    def temper(self, wish: Decision, obs: Observation) -> Decision:
+        if obs.ceiling is None:
+            return wish
+        busy = max(obs.ceiling, 1)
+        most = max(busy, obs.requested)
+        if wish.executors <= most:
+            return wish
+        tasks = f"but the query runs {busy * cores(obs)} tasks at most, enough for {_executors(busy)}"
+        return moved(wish, obs, most, f"{tasks}; more need a repartition")
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """Never more executors than `cores` allow, and where more are there, they go (Flink's operator: quota.cpu).
+
+    One is always allowed. An executor has the cores that the largest one shows, or one where none shows any.
+
+    >>> Quota(cores=10).temper(Decision(12, "busy"), Observation(time=0, executors=2, requested=2)).reason
+    '10 for now: 12 wished (busy), but the quota of 10 cores is 10 executors of 1'
+    """
+
+    cores: int
+    name: str = "quota"
+
+    def temper(self, wish: Decision, obs: Observation) -> Decision:
+        each = max(cores(obs), 1)
+        allowed = max(self.cores // each, 1)
+        if wish.executors <= allowed:
+            return wish
+        return moved(wish, obs, allowed, f"but the quota of {self.cores} cores is {_executors(allowed)} of {each}")
+
+
+def _executors(number: int) -> str:
+    return "1 executor" if number == 1 else f"{number} executors"

@@ -1,0 +1,46 @@
+"""No scale-in while there is a backlog to work off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.core import Decision, Observation
+from tidegate.policies.guards.tempered import held
+
+
+@dataclass(frozen=True, slots=True)
+class CatchingUp:
+    """No fewer executors while the backlog is more than `seconds` of arrivals (Flink's operator: 300).
+
+    Without arrivals, or not knowing them, it is measured by what is processed; without any of these the latency of the
+    last batch stands in. Where nothing is known, executors stay.
+
+    >>> behind = Observation(time=0, executors=4, requested=4, backlog=8000, arrival_rate=20)
+    >>> CatchingUp(seconds=300).temper(Decision(2, "idle"), behind).reason
+    'hold: 2 wished (idle), but the backlog is 400 s of arrivals, more than 300 s: still catching up'
+    """
+
+    seconds: float = 300.0
+    name: str = "catching-up"
+
+    def temper(self, wish: Decision, obs: Observation) -> Decision:
+        if wish.executors >= obs.requested:
+            return wish
+        known = _behind(obs)
+        if known is None:
+            return held(wish, obs, "but neither backlog nor latency is known: it may be catching up")
+        behind, what = known
+        if behind <= self.seconds:
+            return wish
+        return held(wish, obs, f"but {what.format(f'{behind:.0f} s')}, more than {self.seconds:g} s: still catching up")
+
+
+def _behind(obs: Observation) -> tuple[float, str] | None:
+    """How many seconds, and what they are."""
+    if obs.backlog is not None and obs.backlog <= 0:
+        return 0.0, "the backlog is {}"
+    if obs.backlog is not None and obs.arrival_rate:
+        return obs.backlog / obs.arrival_rate, "the backlog is {} of arrivals"
+    if obs.backlog is not None and obs.processing_rate:
+        return obs.backlog / obs.processing_rate, "the backlog is {} of work"
+    return None if obs.latency is None else (obs.latency, "the latency is {}")

@@ -1,0 +1,63 @@
+"""Cooldown: time for a rescale to show its effect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tidegate.core import Decision, Observation
+from tidegate.policies.guards.tempered import held, parallelisms, stays
+
+
+@dataclass(slots=True)
+class Cooldown:
+    """Leave time for a rescale to show its effect: hold for `up` seconds before more, for `down` seconds before
+    fewer, and for the longer of them before operators give workers to each other.
+
+    A rescale is what changed in the observations, whoever asked for it. Workers that are lost or arrive late are none.
+
+    >>> guard = Cooldown(up=60)
+    >>> guard.temper(Decision(4, "busy"), Observation(0, 2, 2)).executors
+    4
+    >>> guard.temper(Decision(6, "busy"), Observation(15, 4, 4)).executors
+    4
+    >>> guard.temper(Decision(6, "busy"), Observation(20, 4, 4)).reason
+    'hold: 6 wished (busy), but the last rescale is 5 s old, 60 s are kept'
+    """
+
+    up: float = 0.0
+    down: float = 0.0
+    name: str = "cooldown"
+    _requested: int | None = field(default=None, repr=False)
+    #: workers of the operators when last they added up to what was requested
+    _operators: dict[str, int] = field(default_factory=dict, repr=False)
+    _changed: float | None = field(default=None, repr=False)
+
+    def temper(self, wish: Decision, obs: Observation) -> Decision:
+        self._learn(obs)
+        if stays(wish, obs) or self._changed is None:
+            return wish
+        age, wait = obs.time - self._changed, self._wait(wish, obs)
+        if age >= wait:
+            return wish
+        return held(wish, obs, f"but the last rescale is {age:.0f} s old, {wait:g} s are kept")
+
+    def _wait(self, wish: Decision, obs: Observation) -> float:
+        if wish.executors == obs.requested:
+            return max(self.up, self.down)
+        return self.up if wish.executors > obs.requested else self.down
+
+    def _learn(self, obs: Observation) -> None:
+        if self._rescaled(obs):
+            self._changed = obs.time
+        elif self._changed is not None:
+            self._changed = min(self._changed, obs.time)  # the clock went back: wait from here, not for the future
+        self._requested = obs.requested
+        now = parallelisms(obs)
+        if obs.isolated and sum(now.values()) == obs.requested:
+            self._operators = now
+
+    def _rescaled(self, obs: Observation) -> bool:
+        if self._requested is None or obs.requested != self._requested:
+            return self._requested is not None
+        now, last = parallelisms(obs), self._operators
+        return obs.isolated and now != last and sum(now.values()) == sum(last.values()) == obs.requested

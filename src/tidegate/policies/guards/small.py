@@ -1,0 +1,53 @@
+"""Small wishes are not worth a rescale: as a share of what runs, or as a number of executors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.core import Decision, Observation
+from tidegate.policies.guards.tempered import change, held, stays
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """Ignore wishes that differ from what was requested by less than a share of it (Kubernetes: 0.1 of the metric).
+
+    Where operators give workers to each other, those that move are the difference.
+
+    >>> Tolerance(0.1).temper(Decision(21, "busy"), Observation(time=0, executors=20, requested=20)).reason
+    'hold: 21 wished (busy), but that is less than 10 % from 20'
+    >>> Tolerance(0.1).temper(Decision(22, "busy"), Observation(time=0, executors=20, requested=20)).executors
+    22
+    """
+
+    share: float = 0.1
+    name: str = "tolerance"
+
+    def temper(self, wish: Decision, obs: Observation) -> Decision:
+        # 0.1 x 30 must not come out above 3
+        if stays(wish, obs) or max(change(wish, obs)) >= round(self.share * obs.requested, 9):
+            return wish
+        return held(wish, obs, f"but that is less than {100 * self.share:g} % from {obs.requested}")
+
+
+@dataclass(frozen=True, slots=True)
+class DeadBand:
+    """No step of `down` executors or fewer downwards, nor of `up` or fewer upwards (Phoebe: 2 and 0).
+
+    Idle executors within the band stay: with a band of 2, three of them never become one.
+
+    >>> guard, five = DeadBand(down=2), Observation(time=0, executors=5, requested=5)
+    >>> [guard.temper(Decision(wish, "load"), five).executors for wish in (2, 3, 4, 5, 6)]
+    [2, 5, 5, 5, 6]
+    """
+
+    down: int = 2
+    up: int = 0
+    name: str = "dead-band"
+
+    def temper(self, wish: Decision, obs: Observation) -> Decision:
+        step = wish.executors - obs.requested
+        if not (-self.down <= step < 0 or 0 < step <= self.up):
+            return wish
+        band = f"{self.up} more" if step > 0 else f"{self.down} fewer"
+        return held(wish, obs, f"but steps of up to {band} than {obs.requested} are not taken")

@@ -1,0 +1,148 @@
+"""Executors on their way, a backlog, and a scale-up that did not help."""
+
+from dataclasses import replace
+
+import pytest
+
+from tidegate.core import Decision, Observation
+from tidegate.policies.guards import Arriving, CatchingUp, Effect
+
+
+def wish(executors: int) -> Decision:
+    return Decision(executors, "wished")
+
+
+def coming(time: float, executors: int, requested: int) -> Observation:
+    return Observation(time, executors, requested)
+
+
+def test_executors_on_their_way_are_waited_for() -> None:
+    guard = Arriving(patience=60)
+    assert guard.temper(wish(4), coming(0, 2, 2)).executors == 4
+    assert guard.temper(wish(6), coming(15, 2, 4)).executors == 4
+    told = "hold: 6 wished (wished), but 1 of 4 executors are still to come, since 15 s; 60 s are waited"
+    assert guard.temper(wish(6), coming(30, 3, 4)).reason == told
+    assert guard.temper(wish(1), coming(30, 3, 4)).executors == 4  # nor fewer, by figures of three
+    assert guard.temper(wish(6), coming(45, 4, 4)).executors == 6
+
+
+def test_a_cluster_that_never_gives_them_does_not_block_for_ever() -> None:
+    guard = Arriving(patience=60)
+    found = [guard.temper(wish(2), coming(t, 2, 4)).executors for t in (0, 30, 59, 60, 75)]
+    assert found == [4, 4, 4, 2, 2]
+
+
+def test_a_new_request_is_waited_for_anew_and_a_loss_too() -> None:
+    guard = Arriving(patience=60)
+    guard.temper(wish(4), coming(0, 2, 4))
+    assert guard.temper(wish(8), coming(70, 2, 6)).executors == 6
+    assert guard.temper(wish(8), coming(80, 6, 6)).executors == 8
+    assert guard.temper(wish(8), coming(90, 5, 6)).executors == 6
+
+
+def test_waiting_survives_a_clock_that_goes_back() -> None:
+    guard = Arriving(patience=60)
+    guard.temper(wish(6), coming(1000, 2, 4))
+    assert guard.temper(wish(6), coming(10, 2, 4)).executors == 4
+    assert guard.temper(wish(6), coming(70, 2, 4)).executors == 6
+
+
+@pytest.mark.parametrize(
+    ("figures", "told"),
+    [
+        ({"backlog": 6000, "arrival_rate": 20}, None),  # 300 s are not more than 300
+        ({"backlog": 8000, "arrival_rate": 20}, "but the backlog is 400 s of arrivals, more than 300 s"),
+        ({"backlog": 8000, "arrival_rate": 0, "processing_rate": 10}, "but the backlog is 800 s of work, more than"),
+        ({"backlog": 0}, None),
+        ({"backlog": 0, "arrival_rate": 0, "latency": 900}, None),  # the last batch was late, and all is done since
+        ({"latency": 301}, "but the latency is 301 s, more than 300 s: still catching up"),
+        ({"latency": 5, "arrival_rate": 100}, None),
+        ({"backlog": 5}, "but neither backlog nor latency is known: it may be catching up"),
+        ({}, "but neither backlog nor latency is known: it may be catching up"),
+    ],
+)
+def test_no_fewer_while_catching_up(figures: dict[str, float], told: str | None) -> None:
+    obs = replace(Observation(0, 4, 4), **figures)  # type: ignore[arg-type]
+    found = CatchingUp(seconds=300).temper(wish(2), obs)
+    assert found == wish(2) if told is None else found.reason.startswith(f"hold: 2 wished (wished), {told}")
+    assert CatchingUp(seconds=300).temper(wish(6), obs) == wish(6)  # more is always welcome
+
+
+def ran(time: float, executors: int, rate: float | None, backlog: float | None, requested: int = 0) -> Observation:
+    return Observation(time, executors, requested or executors, processing_rate=rate, backlog=backlog)
+
+
+def after(*seen: Observation) -> Decision:
+    guard = Effect(threshold=0.1, hold=600, after=30)
+    found = [guard.temper(wish(8), obs) for obs in seen]
+    assert all(one == wish(8) for one in found[:-1])
+    return found[-1]
+
+
+BEFORE = ran(0, 2, 100, 500)
+
+
+def test_a_scale_up_that_did_not_help_stops_the_next_one() -> None:
+    # 2 -> 4: 200 expected, 101 seen: 1 of 100 more, and the backlog went from 900 to 1500
+    assert after(BEFORE, ran(15, 4, 100, 900), ran(45, 4, 101, 1500)).reason == (
+        "hold: 8 wished (wished), but adding executors did not help: 2 -> 4 gave +1 % where +100 % was expected; "
+        "is the sink the bottleneck? No more for another 600 s"
+    )
+
+
+def test_ten_per_cent_of_the_expected_are_enough() -> None:
+    assert after(BEFORE, ran(15, 4, 100, 900), ran(45, 4, 110, 1500)) == wish(8)
+    assert after(BEFORE, ran(15, 4, 100, 900), ran(45, 4, 109, 1500)).executors == 4
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        (BEFORE, ran(15, 4, 100, 900), ran(45, 4, 101, 900)),  # the backlog does not grow: no more was to be done
+        (BEFORE, ran(15, 4, 100, 900), replace(ran(45, 4, 101, 1500), arrival_rate=90)),  # nor by the rates
+        (BEFORE, ran(15, 4, 100, 900), ran(45, 4, None, 1500)),
+        (BEFORE, ran(15, 4, 100, 900), ran(45, 4, 101, None)),
+        (BEFORE, ran(15, 4, 100, None), ran(45, 4, 101, 1500)),
+        (ran(0, 2, 100, None), ran(15, 4, 100, 900), ran(45, 4, 101, 1500)),
+        (ran(0, 2, 100, 0), ran(15, 4, 100, 900), ran(45, 4, 101, 1500)),  # two were not at their limit
+        (ran(0, 2, None, 500), ran(15, 4, 100, 900), ran(45, 4, 101, 1500)),
+        (ran(0, 0, 0, 500), ran(15, 4, 100, 900), ran(45, 4, 101, 1500)),
+        (BEFORE, ran(15, 2, 100, 900, requested=4), ran(60, 3, 101, 1500, requested=4)),  # they never came
+        (BEFORE, ran(15, 4, 100, 900), ran(30, 3, 90, 1100, requested=4), ran(45, 4, 101, 1500)),  # one was lost
+        (BEFORE, ran(15, 4, 100, 900), ran(45, 3, 101, 1500)),  # a scale-in since
+        (BEFORE, ran(15, 4, 100, 900), ran(14, 4, 101, 1500), ran(45, 4, 101, 1600)),  # the clock went back
+        (ran(0, 4, 100, 900), ran(45, 4, 101, 1500)),  # no scale-up at all
+    ],
+)
+def test_where_it_cannot_be_told_there_is_no_judgement(seen: tuple[Observation, ...]) -> None:
+    assert after(*seen) == wish(8)
+
+
+def test_the_wait_begins_when_the_executors_are_there() -> None:
+    late = (BEFORE, ran(15, 2, 100, 600, requested=4), ran(50, 4, 100, 900), ran(79, 4, 101, 1400))
+    assert after(*late) == wish(8)
+    assert after(*late, ran(80, 4, 101, 1500)).executors == 4
+
+
+def test_long_batches_are_given_the_time_for_two() -> None:
+    # the batch that was running at 15 ends by 55, the first with all four by 95
+    slow = [replace(ran(t, 4, 101, backlog), batch_duration=40) for t, backlog in [(15, 900), (94, 1500), (95, 1600)]]
+    assert after(BEFORE, *slow[:2]) == wish(8)
+    assert after(BEFORE, *slow).executors == 4
+
+
+def test_two_scale_ups_in_a_row_are_judged_as_one() -> None:
+    # 2 -> 4 -> 6: 300 expected, 105 seen: 5 of 200 more
+    found = after(BEFORE, ran(15, 4, 100, 900), ran(30, 6, 103, 1200), ran(60, 6, 105, 1500))
+    assert "2 -> 6 gave +5 % where +200 % was expected" in found.reason
+
+
+def test_the_block_ends_and_fewer_than_sufficed_may_be_made_up_for() -> None:
+    guard = Effect(threshold=0.1, hold=600, after=30)
+    for obs in (BEFORE, ran(15, 4, 100, 900), ran(45, 4, 101, 1500)):
+        guard.temper(wish(8), obs)
+    assert guard.temper(wish(2), ran(60, 4, 101, 1500)) == wish(2)  # fewer are no question
+    assert guard.temper(wish(8), ran(70, 2, 101, 1500)).executors == 2
+    assert guard.temper(wish(8), ran(80, 1, 50, 1500)) == wish(8)  # with less than two it is another matter
+    assert guard.temper(wish(8), ran(644, 4, 101, 1500)).executors == 4
+    assert guard.temper(wish(8), ran(645, 4, 101, 1500)) == wish(8)

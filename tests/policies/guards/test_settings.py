@@ -1,0 +1,85 @@
+"""The options of the guards, and the chain that they make."""
+
+from typing import Any
+
+import pytest
+
+from tidegate.core import Decision, InvalidInput, Observation, parameters
+from tidegate.policies.guards import (
+    Arriving,
+    CatchingUp,
+    Ceiling,
+    Cooldown,
+    DeadBand,
+    Effect,
+    Excluded,
+    GuardSettings,
+    Pause,
+    Quota,
+    Stabilisation,
+    StepLimit,
+    Tolerance,
+)
+
+EVERYTHING = GuardSettings(
+    down_window=300, up_window=30, cooldown_up=10, cooldown_down=60, min_change=0.1, dead_band_down=2, dead_band_up=1,
+    step_up=4, step_factor=2, step_down=0.5, catching_up=300, core_quota=64, effect=0.1, effect_hold=900, arriving=45,
+    pause="in", excluded="08:00-10:00",
+)  # fmt: skip
+
+
+def test_the_order_of_the_chain() -> None:
+    assert EVERYTHING.chain() == (
+        Tolerance(0.1),
+        DeadBand(down=2, up=1),
+        StepLimit(up=4, factor=2, down=0.5),
+        Stabilisation(down=300, up=30),
+        Arriving(45),
+        CatchingUp(300),
+        Effect(0.1, hold=900),
+        Ceiling(),
+        Quota(64),
+        Cooldown(up=10, down=60),
+        Pause("in"),
+        Excluded("08:00-10:00"),
+    )
+
+
+def test_nothing_is_on_but_what_hurts_nobody() -> None:
+    assert GuardSettings().chain() == (Arriving(60), Ceiling())
+    assert GuardSettings(arriving=0, ceiling=0).chain() == ()
+
+
+def test_further_guards_can_neither_break_a_cap_nor_undo_a_stop() -> None:
+    names = [guard.name for guard in EVERYTHING.chain([Tolerance(name="mine")])]
+    assert names[6:9] == ["effect", "mine", "ceiling"]
+
+
+def test_chains_share_no_memory() -> None:
+    one, other = EVERYTHING.chain(), EVERYTHING.chain()
+    one[3].temper(Decision(4, "busy"), Observation(0, 2, 2))
+    assert one[3] != other[3]
+
+
+def test_every_field_describes_itself() -> None:
+    known = parameters(GuardSettings)
+    assert len(known) == len(GuardSettings.__slots__) == 18
+    assert all(one.meaning for one in known.values())
+    assert known["down-window"].rule == "0 <= down-window"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"down_window": -1}, "guards: need 0 <= down-window, got -1"),
+        ({"min_change": 1.5}, "guards: need 0 <= min-change <= 1, got 1.5"),
+        ({"ceiling": 2}, "guards: need 0 <= ceiling <= 1, got 2"),
+        ({"effect_hold": 0}, "guards: need 0 < effect-hold, got 0"),
+        ({"step_factor": float("nan")}, "guards: need 0 <= step-factor <= 1000, got nan"),
+        ({"pause": "up"}, "guards: need pause to be one of none, in, out, both, got 'up'"),
+        ({"excluded": "night"}, "excluded period 'night' is not like 08:00-10:00"),
+    ],
+)
+def test_what_is_out_of_bounds_is_refused(options: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        GuardSettings(**options)

@@ -1,0 +1,138 @@
+"""Phoebe and TWRES, which need a profile."""
+
+from typing import Any
+
+import pytest
+
+from tidegate.core import Decision, Event, InvalidInput, Limits, Observation
+from tidegate.policies import Phoebe, Twres
+from tidegate.policies.phoebe import Candidate
+from tidegate.policies.profiled import Profiled
+
+#: 1000/s for each executor; latency 1 s until 90 % of that, 30 s beyond
+PROFILE = """executors,rate,latency,saturated
+2,500,1.0,0
+2,1800,1.0,0
+2,1990,30.0,0
+2,2000,99.0,1
+4,500,1.0,0
+4,3600,1.0,0
+4,3960,30.0,0
+4,4000,99.0,1
+"""
+
+
+def obs(time: float, requested: int, rate: float = 2500.0, latency: float = 1.0, **more: Any) -> Observation:
+    told = {"arrival_rate": rate, "processing_rate": rate, "backlog": 0.0, "latency": latency, **more}
+    return Observation(time, requested, requested, **told)
+
+
+def seen(policy: Phoebe | Twres, requested: int, rate: float = 2500.0, latency: float = 1.0) -> None:
+    for t in range(120):
+        policy.observe(obs(t, requested, rate, latency))
+
+
+def phoebe(rate: float = 2500.0, **options: float) -> Phoebe:
+    policy = Phoebe(limits=Limits(1, 8), profiled=Profiled(PROFILE, forecaster="last"), **options)  # type: ignore[arg-type]
+    seen(policy, 4, rate)
+    return policy
+
+
+def test_phoebe_takes_the_smallest_number_that_is_normal_and_recovers_in_time() -> None:
+    # 3: 2500/s is 83 % of 3000/s, a normal latency. 120 x 2500 = 300,000 at 3000/s: terms 100, 83.3, ... sum to
+    # 100 / (1 - 5/6) = 600 s: too long. 8: 300,000 / 8000 = 37.5 / (1 - 5/16) = 54.5 + 110 = 165 s; 7: 66.7 + 110
+    # = 177 s; 6: 85.7 + 110 = 196 s
+    decision = phoebe().decide(obs(120, 4))
+    assert decision.executors == 7
+    assert decision.evidence["recovery"] == pytest.approx(176, abs=1)
+    assert decision.reason.startswith("smallest that is valid: 7 recover in 176 s with 1.0 s latency at 2500/s")
+    # with time enough the latency decides: 1 s at 90 % of the capacity, 30 s at 99.5 %, and the cut between the
+    # clusters at their geometric mean, 5.5 s, which is at 95 %
+    assert phoebe(target_recovery=7200).decide(obs(120, 4)).executors == 3
+    assert phoebe(2950, target_recovery=7200).decide(obs(120, 4)).executors == 4  # 98 % of 3
+
+
+def test_phoebe_takes_the_largest_where_none_is_valid() -> None:
+    decision = phoebe(7900).decide(obs(120, 4))
+    assert decision.executors == 8
+    assert decision.reason.startswith("none is valid within 180 s")
+
+
+class Told:
+    """Models that say what they are told."""
+
+    def __init__(self, *found: Candidate) -> None:
+        self.found = list(found)
+
+    def judge(self, numbers: object, ahead: object, rate: float) -> list[Candidate]:
+        return self.found
+
+
+def test_the_released_fallback_is_the_larger_of_the_quickest_and_the_least_latent() -> None:
+    # quickest within 5 %: 200 and 205, the smaller number is 5; lowest latency within 5 %: 1.0 and 1.04, that is 3
+    models = Told(
+        Candidate(2, 900, 9.0, False), Candidate(3, 500, 1.04, True), Candidate(5, 205, 1.5, True),
+        Candidate(6, 200, 1.0, True),
+    )  # fmt: skip
+    for released, number in ((0, 6), (1, 5)):
+        policy = Phoebe(limits=Limits(1, 8), models=models, released_fallback=released)
+        seen(policy, 4)
+        assert policy.decide(obs(120, 4)).executors == number
+
+
+def test_phoebe_waits_for_an_evaluation_interval_after_a_rescale_or_a_loss() -> None:
+    policy = phoebe()
+    policy.observe(obs(120, 5))
+    assert policy.decide(obs(121, 5)).reason == "hold: rescaled or lost an executor 1 s ago, evaluated after 600 s"
+    assert policy.decide(obs(720, 5)).executors == 7
+    policy.observe(obs(500, 5))
+    policy.observe(obs(800, 5, events=(Event(800, "ExecutorLost", "gone"),)))
+    assert policy.decide(obs(900, 5)).reason.startswith("hold: rescaled or lost an executor 100 s ago")
+
+
+def test_without_a_profile_it_says_so_and_learns_from_saturation() -> None:
+    policy = Phoebe(limits=Limits(1, 8), profiled=Profiled(forecaster="last"), target_recovery=3600)
+    seen(policy, 2)
+    assert policy.decide(obs(120, 2)).reason.startswith("hold: no capacity is known: give a profile")
+    for t in range(120, 180):  # 2 executors do 2000/s of 2500/s, and the backlog grows
+        full = Observation(t, 2, 2, arrival_rate=2500.0, processing_rate=2000.0, backlog=1e5, latency=9.0)
+        policy.observe(full)
+    assert policy.decide(obs(180, 2)).executors == 3
+
+
+def twres(rate: float = 2500.0, latency: float = 1.0, **options: float) -> Twres:
+    policy = Twres(limits=Limits(1, 8), profiled=Profiled(PROFILE, forecaster="last"), **options)  # type: ignore[arg-type]
+    seen(policy, 3, rate, latency)
+    return policy
+
+
+def decided(policy: Twres, latency: float = 1.0, rate: float = 2500.0, requested: int = 3) -> Decision:
+    return policy.decide(obs(120, requested, rate, latency))
+
+
+def test_twres_takes_the_smallest_number_that_can_do_the_window() -> None:
+    # 600 s x 2500/s = 1.5 million records; 3 can do 1.8 million, 2 only 1.2 million
+    assert decided(twres()).executors == 3
+    assert decided(twres()).reason == "1500000 records expected in 600 s: 3 can do 1800000"
+    assert decided(twres(), requested=6).executors == 3
+    assert decided(twres(3500), rate=3500).executors == 4
+    assert decided(twres(9000), rate=9000).executors == 8  # more than any can do: the most capable
+
+
+def test_twres_takes_one_more_where_latency_is_too_high_although_it_can_do_the_load() -> None:
+    assert decided(twres(latency=2.5)).executors == 4
+    assert decided(twres(latency=2.5), requested=8).executors == 8  # within the limits
+    # on Spark a record waits for its trigger: 5.5 s with a trigger of 4 s are 1.5 s
+    policy = twres(latency=5.5)
+    assert policy.decide(obs(120, 3, trigger=4.0)).executors == 3
+    # overloaded it goes by the load alone
+    assert decided(twres(3500, latency=9.0), rate=3500).executors == 4
+
+
+def test_bad_profiles_and_parameters_are_named() -> None:
+    with pytest.raises(InvalidInput, match="profile, line 2: need executors to be a whole number"):
+        Profiled("executors,rate,latency,saturated\n0,1,1,0\n")
+    with pytest.raises(InvalidInput, match="policy phoebe: need 1 <= bins, got 0"):
+        Phoebe(bins=0)
+    with pytest.raises(InvalidInput, match="no forecaster is named 'arma'; did you mean 'arima'"):
+        Profiled(forecaster="arma")
