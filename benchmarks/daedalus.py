@@ -2,7 +2,7 @@
 rescales really took.
 
 Capacity, for 4, 3, 2 and 1 executors under CPU quotas: the query is saturated and its throughput measured; then it
-gets a load that swings between 40 and 80 % of that, and a new Daedalus watches for two loops; then it is saturated and
+gets a load that swings between 40 and 80 % of that, and a new Daedalus watches for a loop of a minute; then it is saturated and
 measured again. The estimate is held against the mean of the two measurements, of which it has seen neither.
 
 Recovery: under 55 % of what three executors can do the number of executors is changed again and again. At every change
@@ -32,10 +32,11 @@ from tidegate.spark.session import Cluster, session, workspace
 from tidegate.spark.source import register
 from tidegate.workloads import Constant, Shape, Wave
 
-MOST, TRIGGER, WIDTH = 4, 4.0, 8
+#: 12 tasks fill the slots of 1, 2, 3 and 4 executors evenly
+MOST, TRIGGER, WIDTH = 4, 4.0, 12
 LIMITS = Limits(1, MOST)
 #: seconds of one measurement of capacity, and of a policy's watching before it
-MEASURE, WATCH = 40.0, 125.0
+MEASURE, WATCH = 35.0, 70.0
 #: executors after each rescale; it begins with the last one
 PATH = (3, 4, 2, 3, 2)
 
@@ -109,9 +110,9 @@ def capacities(bench: Bench) -> dict[int, float]:
         most = 2 * TRIGGER * each * executors  # a batch of two triggers
         before = bench.saturate(executors, most, MEASURE)
         policy = Daedalus(limits=LIMITS)
-        load = Wave(3600, mean=0.6 * before, swing=0.2 * before, period=90)
+        load = Wave(3600, mean=0.6 * before, swing=0.2 * before, period=60)
         with bench.query(load, most) as engine:
-            watch(engine, 25)  # until the first batches of a new query are over
+            watch(engine, 20)  # until the first batches of a new query are over
             watch(engine, WATCH, policy)
         after = bench.saturate(executors, most, MEASURE)
         found[executors] = (before + after) / 2
@@ -138,12 +139,12 @@ def recoveries(bench: Bench, capacity: float) -> None:
     bench.saturate(PATH[-1], 2 * TRIGGER * capacity, 20)
     with bench.query(Constant(36_000, level=0.55 * capacity), 4 * TRIGGER * 0.55 * capacity) as engine:
         current = PATH[-1]
-        watch(engine, 125, policy)
+        watch(engine, 100, policy)
         for wished in path:
-            before = [obs.backlog or 0.0 for obs in watch(engine, 20, policy)]
+            before = [obs.backlog or 0.0 for obs in watch(engine, 15, policy)]
             engine.scale(Decision(wished, "benchmark"))
             asked = time.time()
-            seen = watch(engine, 75, policy)
+            seen = watch(engine, 60, policy)
             predicted = policy.predicted
             measured = recovered(seen, asked, max(before))
             good += predicted is not None and predicted >= measured

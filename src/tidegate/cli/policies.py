@@ -13,6 +13,9 @@ from rich.text import Text
 
 from tidegate.cli.console import AsJson, Output, out, print_json
 
+#: keeps a number and its unit on one line
+NO_BREAK = "\u00a0"
+
 if TYPE_CHECKING:
     from tidegate.core import Parameter
     from tidegate.presets import Preset
@@ -57,7 +60,7 @@ def _plain(one: Parameter) -> dict[str, Any]:
 def _list(known: Iterable[tuple[str, Preset]], broken: Iterable[tuple[str, str]]) -> None:
     table = Table.grid(padding=(0, 2))
     for name, one in known:
-        options = ", ".join(f"{p.name} {_value(p)}" for p in one.own.values())
+        options = ", ".join(f"{p.name}{NO_BREAK}{_value(p)}" for p in one.own.values())
         told = Text.assemble(f"{one.summary}\n", (f"{one.source}\n", "cyan"), (options, "dim"))
         table.add_row(Text(name, "bold"), told)
     for name, error in broken:
@@ -70,10 +73,20 @@ def _page(name: str, one: Preset) -> None:
     out.print(Text.assemble((name, "bold"), f": {one.summary} ", (f"({one.source})", "cyan")), highlight=False)
     module = inspect.getmodule(one.policy)
     rule = inspect.cleandoc((module.__doc__ if module else None) or one.policy.__doc__ or "")
-    out.print(Text(f"\n{rule}\n"), highlight=False)
+    out.print(Text(f"\n{_flowing(rule.removeprefix(f'`{name}`: '))}"), highlight=False)
     out.print(_table("parameter", one.own.values()), highlight=False)
     out.print(_table("guard", one.guards.values()), highlight=False)
     out.print(f"Give them as [bold]-p NAME=VALUE[/bold]. More in docs/policies/{name}.md", highlight=False)
+
+
+def _flowing(text: str) -> str:
+    """Paragraphs as one line each, for the terminal to break; formulas, which are indented, as they stand.
+
+    >>> _flowing("a\\nb\\n\\n    x = 1\\n    y = 2")
+    'a b\\n\\n    x = 1\\n    y = 2'
+    """
+    parts = text.split("\n\n")
+    return "\n\n".join(part if part.startswith(" ") else " ".join(part.split()) for part in parts)
 
 
 def _table(title: str, found: Iterable[Parameter]) -> Table:
@@ -86,9 +99,9 @@ def _table(title: str, found: Iterable[Parameter]) -> Table:
 
 
 def _value(one: Parameter) -> str:
-    """A default with its unit: `60 s`, `70 %`, `15 loops`, `none`."""
+    """A default with its unit, which no line break parts: `60 s`, `70 %`, `15 loops`, `none`."""
     if isinstance(one.default, str):
         return one.default or "none"
     if one.unit == "share":
-        return f"{100 * one.default:g} %"
-    return f"{one.default:g} {one.unit}".strip()
+        return f"{100 * one.default:g}{NO_BREAK}%"
+    return f"{one.default:g}{NO_BREAK}{one.unit}".strip()

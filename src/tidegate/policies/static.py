@@ -15,7 +15,7 @@ class Static:
     Static(executors=8, interval=15.0)
     """
 
-    executors: int = parameter(0, "executors", "how many, always; 0: the maximum", least=0)
+    executors: int = parameter(0, "", "how many, always; 0: the maximum", least=0)
     interval: float = parameter(15.0, "s", "time between decisions", above=0)
     limits: Limits | None = field(default=None, repr=False, compare=False)
 
