@@ -1,9 +1,10 @@
 """Daedalus on real Spark: its capacity estimate against the measured capacity, its recovery predictions against what
 rescales really took.
 
-Capacity, for 4, 3, 2 and 1 executors under CPU quotas: the query is saturated and its throughput measured; then it
-gets a load that swings between 40 and 80 % of that, and a new Daedalus watches for a loop of a minute; then it is saturated and
-measured again. The estimate is held against the mean of the two measurements, of which it has seen neither.
+Capacity, for 4, 3, 2 and 1 executors under CPU quotas, by turns since a shared machine is not equally fast all the
+time: the query is saturated and its throughput measured; then it gets a load that swings between 45 and 95 % of that
+while a new Daedalus watches; and so on, twice. The estimate is held against the mean of the three measurements, of
+which it has seen none. Batches hold 1.25 times what arrives in a trigger interval when it is saturated.
 
 Recovery: under 55 % of what three executors can do the number of executors is changed again and again. At every change
 the policy's prediction is noted; measured is the time until the backlog stays where it was in the seconds before.
@@ -35,8 +36,8 @@ from tidegate.workloads import Constant, Shape, Wave
 #: 12 tasks fill the slots of 1, 2, 3 and 4 executors evenly
 MOST, TRIGGER, WIDTH = 4, 4.0, 12
 LIMITS = Limits(1, MOST)
-#: seconds of one measurement of capacity, and of a policy's watching before it
-MEASURE, WATCH = 35.0, 70.0
+#: seconds of one measurement of capacity, and of a policy's watching between two
+MEASURE, WATCH = 25.0, 65.0
 #: executors after each rescale; it begins with the last one
 PATH = (3, 4, 2, 3, 2)
 
@@ -107,27 +108,29 @@ def capacities(bench: Bench) -> dict[int, float]:
     found: dict[int, float] = {}
     each = bench.saturate(MOST, given.batch, given.warm) / MOST
     for executors in range(MOST, 0, -1):
-        most = 2 * TRIGGER * each * executors  # a batch of two triggers
-        before = bench.saturate(executors, most, MEASURE)
+        most = 1.25 * TRIGGER * each * executors
         policy = Daedalus(limits=LIMITS)
-        load = Wave(3600, mean=0.6 * before, swing=0.2 * before, period=60)
-        with bench.query(load, most) as engine:
-            watch(engine, 20)  # until the first batches of a new query are over
-            watch(engine, WATCH, policy)
-        after = bench.saturate(executors, most, MEASURE)
-        found[executors] = (before + after) / 2
+        measured = [bench.saturate(executors, most, MEASURE)]
+        for _ in range(2):
+            load = Wave(3600, mean=0.7 * measured[-1], swing=0.25 * measured[-1], period=60)
+            with bench.query(load, most) as engine:
+                watch(engine, 12)  # until the first batches of a new query are over
+                watch(engine, WATCH, policy)
+            measured.append(bench.saturate(executors, most, MEASURE))
+        found[executors] = statistics.mean(measured)
+        each = found[executors] / executors
         estimate = policy.capacity.capacity(executors)
         if estimate is None:
             sys.exit(f"daedalus: nothing was estimated for {executors} executors")
-        tell_capacity(executors, estimate, before, after)
+        tell_capacity(executors, estimate, measured)
     return found
 
 
-def tell_capacity(executors: int, estimate: float, before: float, after: float) -> None:
-    measured = (before + after) / 2
+def tell_capacity(executors: int, estimate: float, measured: list[float]) -> None:
+    mean, each = statistics.mean(measured), ", ".join(f"{rate / 1e3:.0f}" for rate in measured)
     print(
-        f"{given.job} {executors} executors: estimated {estimate / 1e3:.0f} k/s, measured {measured / 1e3:.0f} k/s"
-        f" ({before / 1e3:.0f} before, {after / 1e3:.0f} after): {estimate / measured - 1:+.1%}",
+        f"{given.job} {executors} executors: estimated {estimate / 1e3:.0f} k/s, measured {mean / 1e3:.0f} k/s"
+        f" ({each}): {estimate / mean - 1:+.1%}",
         flush=True,
     )
 

@@ -97,6 +97,20 @@ def test_a_clock_that_jumps_begins_a_new_loop() -> None:
     assert model.capacity(1) is None
 
 
+def test_what_nobody_watched_belongs_to_no_point() -> None:
+    def watched(model: CpuRegression, start: int) -> None:
+        for k in range(40):  # a batch of 4000 every 4 s that takes 2 s of a whole core
+            sample = ExecutorSample("0", cpu=1.0 if k % 4 < 2 else 0.0, rate=1000.0, uptime=9999)
+            done = (batch(start + k // 4, 4000, start + k - 2, start + k),) if k % 4 == 2 else ()
+            time = float(start + k)
+            model.update(Observation(time, 1, 1, batch_duration=2.0, trigger=4.0, per_executor=(sample,), batches=done))
+
+    model = CpuRegression(warmup=0)
+    watched(model, 0)
+    watched(model, 100)  # a minute later
+    assert model.capacity(1) == pytest.approx(2000)
+
+
 def test_points_fade() -> None:
     line = FadingLine(half_life=10, points=0)
     for x in (0.2, 0.4):

@@ -10,16 +10,17 @@ The sum over executors is the capacity now. A scale-out that was seen keeps the 
 any other is taken to be proportional to the number of executors.
 
 On Spark CPU comes in bursts, one a batch, and a batch is known only when it is over. So a point is what happened from
-the end of one batch to that of another, some batches later: mean CPU, and records over the time between. CPU is read
-once a second and a batch ends in between, so a point over a single short batch is wrong by a tenth of the CPU, which
-makes the line too flat; over a quarter of a loop that is gone. An executor of a query that cannot
-keep up is not at 100 % either: tasks of a batch end one by one, and between batches the driver plans. Where that state
-was seen (batches without a pause between them), its CPU is the level that counts as full.
+the end of one batch to that of another: CPU time and records, both over the time between the two ends. (The mean of
+the CPU's readings would be wrong by a tenth: three to five readings fall into a batch every four seconds, and an error
+in CPU makes the line too flat. Their sum is right, since executors are idle when a batch has ended.)
+
+An executor of a query that cannot keep up is not at 100 % either: tasks of a batch end one by one, and between batches
+the driver plans. Where that state was seen (batches without a pause between them), its CPU counts as full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tidegate.capacity.line import FadingLine
@@ -28,16 +29,21 @@ from tidegate.stats import Mean
 
 #: a trigger that comes this much later than the end of the batch before is none of a busy query, s
 PAUSE = 0.25
+#: share of a loop that a point covers at least
+POINT = 0.125
 
 
 @dataclass(slots=True)
 class Worker:
-    """What is known of one executor: its line, and its CPU since the last point and over this loop."""
+    """What is known of one executor: its line, and since the last point its CPU, and its share of the records."""
 
     line: FadingLine
-    since: Mean = field(default_factory=Mean)
-    #: its share of the records since then
+    #: CPU readings times the seconds since the one before
+    used: float = 0.0
     records: float = 0.0
+    #: whether it came after the point began: then that one says nothing about it
+    late: bool = True
+    #: CPU over this loop
     loop: Mean = field(default_factory=Mean)
 
 
@@ -58,6 +64,7 @@ class CpuRegression:
     #: mean CPU of the busiest executor while the query could not keep up
     _full: float | None = None
     _begun: float | None = None
+    _time: float | None = None
     #: end of the batch with which this point began, and of the last batch
     _point: float | None = None
     _ended: float | None = None
@@ -74,7 +81,7 @@ class CpuRegression:
         if obs.batches:
             self._batch_point(obs)
         elif obs.batch_duration is None:  # an engine without batches: every observation is a point
-            self._add(obs.time, {s.id: s.rate for s in obs.per_executor if s.rate is not None})
+            self._plain_point(obs)
         if self._begun is not None and obs.time - self._begun >= self.loop:
             self._estimate(obs)
             self._begin(obs.time)
@@ -97,13 +104,17 @@ class CpuRegression:
 
     def _keep(self, obs: Observation) -> None:
         """CPU of every executor that is warm; those that are gone are forgotten."""
+        passed = 0.0 if self._time is None else max(0.0, obs.time - self._time)
+        self._time = obs.time
+        if passed > self.loop / 4:
+            self._point = None  # nobody looked: what happened meanwhile belongs to no point
         present = {sample.id for sample in obs.per_executor}
         self._workers = {id: worker for id, worker in self._workers.items() if id in present}
         for sample in obs.per_executor:
             load = sample.cpu if sample.cpu is not None else sample.busy
             if load is not None and (sample.uptime is None or sample.uptime >= self.warmup):
                 worker = self._workers.setdefault(sample.id, Worker(FadingLine(self.half_life)))
-                worker.since.update(load)
+                worker.used += load * passed
                 worker.loop.update(load)
 
     def _batch_point(self, obs: Observation) -> None:
@@ -118,10 +129,12 @@ class CpuRegression:
         for id, worker in self._workers.items():
             worker.records += records * rates[id] / total if total > 0 else 0.0
         span = last.finished - begun
-        if span >= self.loop / 4:
+        if span >= self.loop * POINT:
+            for worker in self._workers.values():
+                if not worker.late:
+                    worker.line.update(obs.time, min(1.0, worker.used / span), worker.records / span)
             if self._busy:
-                self._learn_full()
-            self._add(obs.time, {id: worker.records / span for id, worker in self._workers.items()})
+                self._learn_full(span)
             self._start(last.finished)
 
     def _start(self, time: float) -> None:
@@ -129,7 +142,7 @@ class CpuRegression:
         self._point = self._ended = time
         self._busy = True
         for worker in self._workers.values():
-            worker.since, worker.records = Mean(), 0.0
+            worker.used, worker.records, worker.late = 0.0, 0.0, False
 
     def _without_pause(self, batches: Sequence[Batch]) -> bool:
         """Whether batches followed each other at once, and left records over."""
@@ -137,17 +150,16 @@ class CpuRegression:
         pause = first.planned - (self._ended if self._ended is not None else first.planned)
         return pause < PAUSE and last.arrived is not None and last.arrived > last.end
 
-    def _learn_full(self) -> None:
-        seen = max((worker.since.value for worker in self._workers.values()), default=0.0)
+    def _learn_full(self, span: float) -> None:
+        seen = min(1.0, max((worker.used / span for worker in self._workers.values()), default=0.0))
         if seen > 0:
             self._full = seen if self._full is None else (self._full + seen) / 2
 
-    def _add(self, time: float, rates: Mapping[str, float]) -> None:
-        """A point for every executor whose rate is known; CPU is collected anew from here."""
-        for id, worker in self._workers.items():
-            if worker.since.count and id in rates:
-                worker.line.update(time, worker.since.value, rates[id])
-            worker.since = Mean()
+    def _plain_point(self, obs: Observation) -> None:
+        for sample in obs.per_executor:
+            load = sample.cpu if sample.cpu is not None else sample.busy
+            if sample.id in self._workers and load is not None and sample.rate is not None:
+                self._workers[sample.id].line.update(obs.time, load, sample.rate)
 
     def _estimate(self, obs: Observation) -> None:
         workers = [self._workers.get(sample.id) for sample in obs.per_executor]
