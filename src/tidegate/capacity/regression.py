@@ -13,22 +13,16 @@ On Spark CPU comes in bursts, one a batch, and a batch is known only when it is 
 the end of one batch to that of another: CPU time and records, both over the time between the two ends. (The mean of
 the CPU's readings would be wrong by a tenth: three to five readings fall into a batch every four seconds, and an error
 in CPU makes the line too flat. Their sum is right, since executors are idle when a batch has ended.)
-
-An executor of a query that cannot keep up is not at 100 % either: tasks of a batch end one by one, and between batches
-the driver plans. Where that state was seen (batches without a pause between them), its CPU counts as full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tidegate.capacity.line import FadingLine
-from tidegate.core import Batch, Observation, check, parameter
+from tidegate.core import Observation, check, parameter
 from tidegate.stats import Mean
 
-#: a trigger that comes this much later than the end of the batch before is none of a busy query, s
-PAUSE = 0.25
 #: share of a loop that a point covers at least
 POINT = 0.125
 
@@ -54,22 +48,17 @@ class CpuRegression:
     #: how often the capacity is estimated anew, s: whoever owns the model has an interval of its own
     loop: float = 60.0
     warmup: float = parameter(120.0, "s", "executors younger than this are not learned from", least=0)
-    saturation: float = parameter(1.0, "share", "CPU that counts as full until it was seen", above=0, most=1)
+    saturation: float = parameter(1.0, "share", "CPU that counts as full", above=0, most=1)
     additive_skew: int = parameter(0, "", "1: full CPU less the distance to the busiest, as released", least=0, most=1)
     half_life: float = parameter(1800.0, "s", "after which a point counts half; 0: never", least=0)
     _workers: dict[str, Worker] = field(default_factory=dict)
     #: what scale-outs showed, and the last one with its capacity
     _seen: dict[int, float] = field(default_factory=dict)
     _last: tuple[int, float] | None = None
-    #: mean CPU of the busiest executor while the query could not keep up
-    _full: float | None = None
     _begun: float | None = None
     _time: float | None = None
-    #: end of the batch with which this point began, and of the last batch
+    #: end of the batch with which this point began
     _point: float | None = None
-    _ended: float | None = None
-    #: whether there was no pause since then
-    _busy: bool = True
 
     def __post_init__(self) -> None:
         check(self, "capacity model regression")
@@ -91,11 +80,6 @@ class CpuRegression:
         if executors in self._seen:
             return self._seen[executors]
         return None if self._last is None else executors * self._last[1] / self._last[0]
-
-    @property
-    def full(self) -> float:
-        """CPU that counts as full."""
-        return self.saturation if self._full is None else self._full
 
     def _begin(self, time: float) -> None:
         self._begun = time
@@ -122,8 +106,6 @@ class CpuRegression:
         if begun is None or not 0 < last.finished - begun < 2 * self.loop:
             self._start(last.finished)
             return
-        self._busy = self._busy and self._without_pause(obs.batches)
-        self._ended = last.finished
         rates = {sample.id: sample.rate or 0.0 for sample in obs.per_executor}
         records, total = sum(batch.end - batch.begin for batch in obs.batches), sum(rates.values())
         for id, worker in self._workers.items():
@@ -133,27 +115,13 @@ class CpuRegression:
             for worker in self._workers.values():
                 if not worker.late:
                     worker.line.update(obs.time, min(1.0, worker.used / span), worker.records / span)
-            if self._busy:
-                self._learn_full(span)
             self._start(last.finished)
 
     def _start(self, time: float) -> None:
         """A new point begins with the end of a batch."""
-        self._point = self._ended = time
-        self._busy = True
+        self._point = time
         for worker in self._workers.values():
             worker.used, worker.records, worker.late = 0.0, 0.0, False
-
-    def _without_pause(self, batches: Sequence[Batch]) -> bool:
-        """Whether batches followed each other at once, and left records over."""
-        first, last = batches[0], batches[-1]
-        pause = first.planned - (self._ended if self._ended is not None else first.planned)
-        return pause < PAUSE and last.arrived is not None and last.arrived > last.end
-
-    def _learn_full(self, span: float) -> None:
-        seen = min(1.0, max((worker.used / span for worker in self._workers.values()), default=0.0))
-        if seen > 0:
-            self._full = seen if self._full is None else (self._full + seen) / 2
 
     def _plain_point(self, obs: Observation) -> None:
         for sample in obs.per_executor:
@@ -177,4 +145,4 @@ class CpuRegression:
 
     def _share(self, mean: float, busiest: float) -> float:
         """CPU of an executor at the moment when the busiest one is full."""
-        return self.full - (busiest - mean) if self.additive_skew else self.full * mean / busiest
+        return self.saturation - (busiest - mean) if self.additive_skew else self.saturation * mean / busiest
