@@ -1,15 +1,15 @@
 """Daedalus on real Spark: its capacity estimate against the measured capacity, its recovery predictions against what
 rescales really took.
 
-Capacity, for 4, 3, 2 and 1 executors under CPU quotas, by turns since a shared machine is not equally fast all the
-time: the query is saturated and its throughput measured; then it gets a load that swings between 45 and 95 % of that
-while a new Daedalus watches; and so on, twice. The estimate is held against the mean of the three measurements, of
-which it has seen none. Batches hold 1.25 times what arrives in a trigger interval when it is saturated.
+Capacity, for 4, 3, 2 and 1 executors under CPU quotas: the query is saturated and its throughput measured; then it gets
+a load that swings between 45 and 95 % of that while a new Daedalus watches for two loops; then it is measured again.
+The estimate is held against the mean of the two measurements, of which it has seen neither. A saturated batch holds
+what arrives in one trigger interval: larger ones cost less per record, and a query that must wait for them is late.
 
 Recovery: under 55 % of what three executors can do the number of executors is changed again and again. At every change
 the policy's prediction is noted; measured is the time until the backlog stays where it was in the seconds before.
 
-    python benchmarks/daedalus.py [--job q1] [--executors 4 3 2 1] [--quota 0.3] [--rescales 5] [--batch 8e6]
+    python benchmarks/daedalus.py [--job q1] [--executors 4 3 2 1] [--quota 0.3] [--rescales 10] [--batch 8e6]
 """
 
 import argparse
@@ -37,7 +37,7 @@ from tidegate.workloads import Constant, Shape, Wave
 MOST, TRIGGER, WIDTH = 4, 4.0, 12
 LIMITS = Limits(1, MOST)
 #: seconds of one measurement of capacity, and of a policy's watching between two
-MEASURE, WATCH = 25.0, 65.0
+MEASURE, WATCH = 22.0, 125.0
 #: executors after each rescale; it begins with the last one
 PATH = (3, 4, 2, 3, 2)
 
@@ -111,15 +111,15 @@ def capacities(bench: Bench) -> dict[int, float]:
     found: dict[int, float] = {}
     each = bench.saturate(MOST, given.batch, given.warm) / MOST
     for executors in given.executors:
-        most = 1.25 * TRIGGER * each * executors
         policy = Daedalus(limits=LIMITS)
+        rough = bench.saturate(executors, TRIGGER * each * executors, MEASURE)
+        most = TRIGGER * rough
         measured = [bench.saturate(executors, most, MEASURE)]
-        for _ in range(2):
-            load = Wave(3600, mean=0.7 * measured[-1], swing=0.25 * measured[-1], period=60)
-            with bench.query(load, most) as engine:
-                watch(engine, 12)  # until the first batches of a new query are over
-                watch(engine, WATCH, policy)
-            measured.append(bench.saturate(executors, most, MEASURE))
+        load = Wave(3600, mean=0.7 * measured[0], swing=0.25 * measured[0], period=60)
+        with bench.query(load, most) as engine:
+            watch(engine, 12)  # until the first batches of a new query are over
+            watch(engine, WATCH, policy)
+        measured.append(bench.saturate(executors, most, MEASURE))
         found[executors] = statistics.mean(measured)
         each = found[executors] / executors
         estimate = policy.capacity.capacity(executors)
@@ -147,10 +147,10 @@ def recoveries(bench: Bench, capacity: float) -> None:
         current = PATH[-1]
         watch(engine, 100, policy)
         for wished in path:
-            before = [obs.backlog or 0.0 for obs in watch(engine, 15, policy)]
+            before = [obs.backlog or 0.0 for obs in watch(engine, 12, policy)]
             engine.scale(Decision(wished, "benchmark"))
             asked = time.time()
-            seen = watch(engine, 60, policy)
+            seen = watch(engine, 45, policy)
             predicted = policy.predicted
             measured = recovered(seen, asked, max(before))
             good += predicted is not None and predicted >= measured
@@ -187,7 +187,7 @@ if __name__ == "__main__":
     parser.add_argument("--job", default="q1")
     parser.add_argument("--executors", type=int, nargs="*", default=[4, 3, 2, 1])
     parser.add_argument("--quota", type=float, default=0.3)
-    parser.add_argument("--rescales", type=int, default=5)
+    parser.add_argument("--rescales", type=int, default=10)
     parser.add_argument("--warm", type=float, default=120, help="seconds of full load before anything is measured")
     parser.add_argument("--batch", type=float, default=8e6, help="records that four executors need seconds for")
     given = parser.parse_args()

@@ -10,7 +10,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKS = re.compile(r"""\]\(\s*<?([^)\s>]+)|\b(?:src|href)\s*=\s*["']([^"']+)""")
 
 
-@pytest.mark.parametrize("name", ["tidegate", "tidegate.core", "tidegate.policies", "tidegate.report"])
+PACKAGES = ["", ".core", ".capacity", ".policies", ".policies.guards", ".report"]
+
+
+@pytest.mark.parametrize("name", [f"tidegate{name}" for name in PACKAGES])
 def test_what_a_package_offers_is_sorted_and_there(name: str) -> None:
     package = import_module(name)
     assert list(package.__all__) == sorted(set(package.__all__))
