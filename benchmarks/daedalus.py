@@ -1,10 +1,10 @@
 """Daedalus on real Spark: its capacity estimate against the measured capacity, its recovery predictions against what
 rescales really took.
 
-Capacity, for 4, 3, 2 and 1 executors under CPU quotas: the query is saturated and its throughput measured; then it gets
-a load that swings between 45 and 95 % of that while a new Daedalus watches for two loops; then it is measured again.
-The estimate is held against the mean of the two measurements, of which it has seen neither. A saturated batch holds
-what arrives in one trigger interval: larger ones cost less per record, and a query that must wait for them is late.
+Capacity, for 4, 3, 2 and 1 executors under CPU quotas: a query gets a load that swings between 45 and 95 % of what so
+many can do while a new Daedalus watches for two loops; then far more than it can do, and its throughput is measured.
+The estimate is made before. A saturated batch holds what arrives in 1.1 trigger intervals: larger ones cost less per
+record, and a query that must wait for them is late.
 
 Recovery: under 55 % of what three executors can do the number of executors is changed again and again. At every change
 the policy's prediction is noted; measured is the time until the backlog stays where it was in the seconds before.
@@ -14,6 +14,7 @@ the policy's prediction is noted; measured is the time until the backlog stays w
 
 import argparse
 import json
+import math
 import statistics
 import sys
 import time
@@ -24,20 +25,20 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tidegate.core import Decision, Limits, Observation
+from tidegate.core import Batch, Decision, Limits, Observation
 from tidegate.jobs import job
 from tidegate.policies import Daedalus
 from tidegate.spark.engine import SparkEngine
 from tidegate.spark.quota import Quotas, quotas
 from tidegate.spark.session import Cluster, session, workspace
 from tidegate.spark.source import register
-from tidegate.workloads import Constant, Shape, Wave
+from tidegate.workloads import Constant, Shape, Steps
 
 #: 12 tasks fill the slots of 1, 2, 3 and 4 executors evenly
 MOST, TRIGGER, WIDTH = 4, 4.0, 12
 LIMITS = Limits(1, MOST)
-#: seconds of one measurement of capacity, and of a policy's watching between two
-MEASURE, WATCH = 22.0, 125.0
+#: seconds until the first batches of a new query are over, of a policy's watching, and of the measurement after it
+SETTLE, WATCH, MEASURE = 20.0, 125.0, 40.0
 #: executors after each rescale; it begins with the last one
 PATH = (3, 4, 2, 3, 2)
 
@@ -112,30 +113,37 @@ def capacities(bench: Bench) -> dict[int, float]:
     each = bench.saturate(MOST, given.batch, given.warm) / MOST
     for executors in given.executors:
         policy = Daedalus(limits=LIMITS)
-        rough = bench.saturate(executors, TRIGGER * each * executors, MEASURE)
-        most = TRIGGER * rough
-        measured = [bench.saturate(executors, most, MEASURE)]
-        load = Wave(3600, mean=0.7 * measured[0], swing=0.25 * measured[0], period=60)
-        with bench.query(load, most) as engine:
-            watch(engine, 12)  # until the first batches of a new query are over
+        with bench.query(swing_then_flood(each * executors), 1.1 * TRIGGER * each * executors) as engine:
+            engine.scale(Decision(executors, "benchmark"))
+            watch(engine, SETTLE)
             watch(engine, WATCH, policy)
-        measured.append(bench.saturate(executors, most, MEASURE))
-        found[executors] = statistics.mean(measured)
-        each = found[executors] / executors
-        estimate = policy.capacity.capacity(executors)
+            estimate = policy.capacity.capacity(executors)
+            seen = [batch for obs in watch(engine, MEASURE) for batch in obs.batches]
         if estimate is None:
             sys.exit(f"daedalus: nothing was estimated for {executors} executors")
-        tell_capacity(executors, estimate, measured)
+        found[executors] = tell_capacity(executors, estimate, seen[2:])  # what came before the flood is over by then
+        each = found[executors] / executors
     return found
 
 
-def tell_capacity(executors: int, estimate: float, measured: list[float]) -> None:
-    mean, each = statistics.mean(measured), ", ".join(f"{rate / 1e3:.0f}" for rate in measured)
+def swing_then_flood(capacity: float) -> Steps:
+    """A level for each second."""
+    calm = int(SETTLE + WATCH)
+    swing = [capacity * (0.7 + 0.25 * math.cos(2 * math.pi * k / 60)) for k in range(calm)]
+    levels = [*(round(rate) for rate in swing), *[round(50 * capacity)] * int(2 * MEASURE)]
+    return Steps(len(levels), levels=tuple(levels))
+
+
+def tell_capacity(executors: int, estimate: float, seen: list[Batch]) -> float:
+    """What the batches showed, told beside the estimate."""
+    rates = [(batch.end - batch.begin) / (batch.finished - batch.planned) for batch in seen]
+    measured = sum(b.end - b.begin for b in seen) / sum(b.finished - b.planned for b in seen)
     print(
-        f"{given.job} {executors} executors: estimated {estimate / 1e3:.0f} k/s, measured {mean / 1e3:.0f} k/s"
-        f" ({each}): {estimate / mean - 1:+.1%}",
+        f"{given.job} {executors} executors: estimated {estimate / 1e3:.0f} k/s, measured {measured / 1e3:.0f} k/s"
+        f" ({min(rates) / 1e3:.0f} to {max(rates) / 1e3:.0f}, {len(rates)} batches): {estimate / measured - 1:+.1%}",
         flush=True,
     )
+    return measured
 
 
 def recoveries(bench: Bench, capacity: float) -> None:
@@ -145,12 +153,12 @@ def recoveries(bench: Bench, capacity: float) -> None:
     bench.saturate(PATH[-1], 2 * TRIGGER * capacity, 20)
     with bench.query(Constant(36_000, level=0.55 * capacity), 4 * TRIGGER * 0.55 * capacity) as engine:
         current = PATH[-1]
-        watch(engine, 100, policy)
+        watch(engine, 90, policy)
         for wished in path:
-            before = [obs.backlog or 0.0 for obs in watch(engine, 12, policy)]
+            before = [obs.backlog or 0.0 for obs in watch(engine, 10, policy)]
             engine.scale(Decision(wished, "benchmark"))
             asked = time.time()
-            seen = watch(engine, 45, policy)
+            seen = watch(engine, 42, policy)
             predicted = policy.predicted
             measured = recovered(seen, asked, max(before))
             good += predicted is not None and predicted >= measured
