@@ -1,11 +1,15 @@
 """What tests of more than one room share: a real Kafka broker."""
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from tidegate.core import EnvironmentMissing
 from tidegate.kafka import Broker
+
+# workers of pytest-xdist have a fixed width, which the console would keep when it is made
+os.environ.pop("COLUMNS", None)
 
 #: why there was no broker, for the last lines of the run
 _reasons = pytest.StashKey[str]()

@@ -89,6 +89,24 @@ def test_catching_up_is_as_unusual_as_standing_still() -> None:
     assert watch.measured == 38
 
 
+def test_what_waits_tells_what_the_steps_of_throughput_hide() -> None:
+    watch = RecoveryWatch()
+
+    def seen(begin: int, end: int, backlog: float) -> None:
+        for t in range(begin, end):
+            jitter = 100.0 + 40 * (t % 4 - 1.5)  # throughput in steps: a deviation of 45/s
+            now = Observation(t, 1, 1, arrival_rate=100.0, processing_rate=jitter, backlog=backlog + 50 * (t % 4))
+            watch.update(now)
+
+    seen(0, 100, backlog=400)  # 4 to 5.5 s of arrivals, a deviation of 0.56 s
+    watch.begin(100)
+    seen(100, 125, backlog=900)
+    seen(125, 200, backlog=400)
+    # one second of 9 s or more among ten lifts their mean by 0.5 s, two by 1 s, which is more than 0.56 s: the last ten
+    # with two of them are 123 to 132
+    assert watch.measured == 32
+
+
 def test_without_a_normal_state_nothing_is_unusual() -> None:
     watch = RecoveryWatch()
     watch.begin(0)

@@ -5,6 +5,9 @@ every observation. After a rescale a difference further than one standard deviat
 the query has recovered when there are none any more. One normal sample in three lies outside one deviation, so single
 samples would never fall silent: the mean of the last ten seconds is compared instead (the released code compares
 samples, and lets each anomaly last for half a minute).
+
+Throughput of micro-batches comes in steps, and a batch that took a few seconds longer hardly shows in it. What waits
+shows it: the backlog, in seconds of arrivals, is a second signal, and more than usual of it is an anomaly too.
 """
 
 from __future__ import annotations
@@ -19,6 +22,27 @@ from tidegate.stats import Var, Window
 ENOUGH = 30
 #: over which differences are averaged, s
 SMOOTHING = 10.0
+
+
+@dataclass(slots=True)
+class Signal:
+    """A figure in normal times, and lately."""
+
+    normal: Var = field(default_factory=Var)
+    recent: Window = field(default_factory=lambda: Window(SMOOTHING))
+
+    def update(self, time: float, value: float, *, learn: bool) -> None:
+        self.recent.update(time, value)
+        if learn:
+            self.normal.update(value)
+
+    def away(self) -> float:
+        """How many standard deviations it lately is from its mean; 0 where that is not known yet."""
+        mean, variance = self.recent.mean, self.normal.value
+        if mean is None or variance is None or self.normal.mean.count < ENOUGH:
+            return 0.0
+        apart = mean - self.normal.mean.value
+        return apart / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, apart) if apart else 0.0
 
 
 @dataclass(slots=True)
@@ -37,8 +61,9 @@ class RecoveryWatch:
     #: without an anomaly for so long, it is over
     quiet: float = 30.0
     patience: float = 3600.0
-    _normal: Var = field(default_factory=Var)
-    _recent: Window = field(default_factory=lambda: Window(SMOOTHING))
+    #: arrivals minus throughput, and seconds of arrivals that wait
+    _apart: Signal = field(default_factory=Signal)
+    _waiting: Signal = field(default_factory=Signal)
     _begun: float | None = None
     _anomaly: float | None = None
     _measured: float | None = None
@@ -57,11 +82,11 @@ class RecoveryWatch:
     def update(self, obs: Observation) -> None:
         if obs.arrival_rate is None or obs.processing_rate is None:
             return
-        apart = obs.arrival_rate - obs.processing_rate
-        self._recent.update(obs.time, apart)
-        if self._begun is None:
-            self._normal.update(apart)
-        else:
+        normal = self._begun is None
+        self._apart.update(obs.time, obs.arrival_rate - obs.processing_rate, learn=normal)
+        if obs.backlog is not None and obs.arrival_rate > 0:
+            self._waiting.update(obs.time, obs.backlog / obs.arrival_rate, learn=normal)
+        if self._begun is not None:
             self._follow(obs.time, self._begun)
 
     def _follow(self, time: float, begun: float) -> None:
@@ -74,7 +99,4 @@ class RecoveryWatch:
             self._measured, self._begun = last - begun, None
 
     def _anomalous(self) -> bool:
-        mean, variance = self._recent.mean, self._normal.value
-        if mean is None or variance is None or self._normal.mean.count < ENOUGH:
-            return False
-        return abs(mean - self._normal.mean.value) > math.sqrt(variance)
+        return abs(self._apart.away()) > 1 or self._waiting.away() > 1
