@@ -92,6 +92,15 @@ def test_a_clock_that_jumps_begins_a_new_loop() -> None:
     assert model.capacity(1) is None
 
 
+def test_batches_longer_than_many_loops_teach_too() -> None:
+    model = CpuRegression(loop=15, warmup=0)
+    for k in range(300):  # one batch every 70 s, all of the CPU, and records are left over
+        sample = ExecutorSample("0", cpu=1.0, rate=1000.0, uptime=9999)
+        done = (batch(k // 70, 70_000, k - 70, k),) if k % 70 == 69 else ()
+        model.update(Observation(k, 1, 1, batch_duration=70.0, trigger=70.0, per_executor=(sample,), batches=done))
+    assert model.capacity(1) == pytest.approx(1000)
+
+
 def test_what_nobody_watched_belongs_to_no_point() -> None:
     def watched(model: CpuRegression, start: int) -> None:
         for k in range(40):  # a batch of 4000 every 4 s that takes 2 s of a whole core

@@ -103,7 +103,7 @@ class CpuRegression:
 
     def _batch_point(self, obs: Observation) -> None:
         last, begun = obs.batches[-1], self._point
-        if begun is None or not 0 < last.finished - begun < 2 * self.loop:
+        if begun is None or last.finished <= begun:
             self._start(last.finished)
             return
         rates = {sample.id: sample.rate or 0.0 for sample in obs.per_executor}
