@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from tidegate.control import Autoscaler
-from tidegate.core import Decision, ExecutorSample, InvalidInput, Limits, Observation, UnknownName
+from tidegate.core import Decision, ExecutorSample, InvalidInput, Limits, Observation, UnknownName, parameters
 from tidegate.policies import HpaCpu, Stabilisation, StepLimit
+from tidegate.policies.guards import GuardSettings
 from tidegate.presets import PRESETS, autoscaler
 
 LIMITS = Limits(1, 8)
@@ -81,6 +82,11 @@ def test_no_name_of_an_option_means_two_things(name: str) -> None:
     kind = PRESETS[name].policy
     names = [one for part in _parts(kind) for one in part]
     assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_no_parameter_hides_an_option_of_the_guards(name: str) -> None:
+    assert set(parameters(GuardSettings)) <= set(PRESETS[name].guards)
 
 
 def _parts(kind: Any) -> list[list[str]]:
