@@ -43,12 +43,14 @@ class Autoscaler:
 
     def decide(self, obs: Observation) -> tuple[Step, ...]:
         """The policy's wish, then one step for each guard that changed it, and the limits last."""
-        steps = [Step(self.name, self._wish(obs))]
+        wish = self._wish(obs)
+        steps = [Step(self.name, wish)]
         for guard in self.guards:
-            tempered = _tempered(guard, steps[-1].decision, obs)
-            if tempered != steps[-1].decision:
-                steps.append(Step(guard.name, tempered))
-        bounded = self._bounded(steps[-1].decision)
+            tempered = _tempered(guard, wish, obs)
+            if tempered is not wish and tempered != wish:
+                wish = tempered
+                steps.append(Step(guard.name, wish))
+        bounded = self._bounded(wish)
         if bounded is not None:
             steps.append(Step("limits", bounded))
         return tuple(steps)
@@ -72,9 +74,9 @@ class Autoscaler:
         return self.policy.decide(obs)
 
     def _bounded(self, decision: Decision) -> Decision | None:
-        allowed = self.limits.clamp(decision.executors)
-        if allowed == decision.executors:
+        if self.limits.minimum <= decision.executors <= self.limits.maximum:
             return None
+        allowed = self.limits.clamp(decision.executors)
         bound = "minimum" if allowed == self.limits.minimum else "maximum"
         shares = spread(decision.per_operator, allowed) if decision.per_operator else None
         return replace(decision, executors=allowed, reason=f"{bound} {allowed}: {decision.reason}", per_operator=shares)

@@ -6,6 +6,9 @@ import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
+
+_value = itemgetter(1)
 
 
 @dataclass(slots=True)
@@ -58,23 +61,28 @@ class Line:
     (3.0, 31.0)
     """
 
-    x: Var = field(default_factory=Var)
-    y: Mean = field(default_factory=Mean)
+    count: int = 0
+    #: means
+    x: float = 0.0
+    y: float = 0.0
+    squares: float = 0.0
     products: float = 0.0
 
     def update(self, x: float, y: float) -> None:
-        before = self.x.mean.value
-        self.x.update(x)
-        self.y.update(y)
-        self.products += (x - before) * (y - self.y.value)
+        off = x - self.x
+        self.count += 1
+        self.x += off / self.count
+        self.y += (y - self.y) / self.count
+        self.squares += off * (x - self.x)
+        self.products += off * (y - self.y)
 
     @property
     def slope(self) -> float | None:
-        return self.products / self.x.squares if self.x.squares > 0 else None
+        return self.products / self.squares if self.squares > 0 else None
 
     def at(self, x: float) -> float | None:
         slope = self.slope
-        return None if slope is None else self.y.value + slope * (x - self.x.mean.value)
+        return None if slope is None else self.y + slope * (x - self.x)
 
 
 @dataclass(slots=True)
@@ -116,19 +124,20 @@ class Window:
     items: deque[tuple[float, float]] = field(default_factory=deque)
 
     def update(self, time: float, x: float) -> None:
-        if self.items and time <= self.items[-1][0]:
+        items, oldest = self.items, time - self.age
+        if items and time <= items[-1][0]:
             return
-        self.items.append((time, x))
-        while self.items[0][0] <= time - self.age:
-            self.items.popleft()
+        items.append((time, x))
+        while items[0][0] <= oldest:
+            items.popleft()
 
     @property
     def mean(self) -> float | None:
-        return math.fsum(x for _, x in self.items) / len(self.items) if self.items else None
+        return math.fsum(map(_value, self.items)) / len(self.items) if self.items else None
 
     @property
     def max(self) -> float | None:
-        return max((x for _, x in self.items), default=None)
+        return max(map(_value, self.items), default=None)
 
     @property
     def slope(self) -> float | None:
@@ -152,22 +161,33 @@ class Means:
     _windows: dict[str, dict[str, Window]] = field(default_factory=dict)
 
     def update(self, time: float, age: float, figures: Mapping[str, Mapping[str, float | None]]) -> None:
-        for name in set(self._windows) - set(figures):
-            del self._windows[name]
+        if not self._windows.keys() <= figures.keys():
+            self._windows = {name: windows for name, windows in self._windows.items() if name in figures}
+        oldest = time - age
         for name, values in figures.items():
             windows = self._windows.setdefault(name, {})
             for figure, value in values.items():
-                window = windows.setdefault(figure, Window(age))
-                window.age = age
-                if window.items and not time - age < window.items[-1][0] <= time:
-                    window.items.clear()  # silent for too long, or the clock went back
-                if value is not None:
-                    window.update(time, value)
+                window = windows.get(figure)
+                if window is None:
+                    window = windows[figure] = Window(age)
+                items, window.age = window.items, age
+                if items and not oldest < items[-1][0] <= time:
+                    items.clear()  # silent for too long, or the clock went back
+                if value is not None and not (items and items[-1][0] == time):  # as Window.update, without a call
+                    items.append((time, value))
+                    while items[0][0] <= oldest:
+                        items.popleft()
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self._windows)
 
+    def known(self, figure: str) -> list[float]:
+        """Of all names of which the figure is known."""
+        found = [windows[figure].mean for windows in self._windows.values() if figure in windows]
+        return [mean for mean in found if mean is not None]
+
     def of(self, name: str, figure: str) -> float | None:
-        window = self._windows.get(name, {}).get(figure)
+        windows = self._windows.get(name)
+        window = None if windows is None else windows.get(figure)
         return None if window is None else window.mean

@@ -90,7 +90,7 @@ def taken(obs: Observation) -> float | None:
     row there, though a join's do not, so the records of the batches count and not what one stage passes to the next.
     """
     cycle = max(obs.trigger or 0.0, obs.batch_duration or 0.0)
-    records = math.fsum(batch.end - batch.begin for batch in obs.batches)
+    records = math.fsum([batch.end - batch.begin for batch in obs.batches])
     if records > 0 and cycle > 0:
         return finite(records / cycle)
     first = [one.rate_in for one in obs.operators if not one.upstream]
@@ -128,7 +128,7 @@ class TrueRates:
         }
         cycle = 0.0 if obs.isolated else max(obs.trigger or 0.0, obs.batch_duration or 0.0)
         self._means.update(obs.time, max(self.window, 2 * cycle), figures)  # two batches at least
-        self._cores = max((sample.cores for sample in obs.per_executor), default=self._cores)
+        self._cores = max([sample.cores for sample in obs.per_executor], default=self._cores)
 
     def rates(self, obs: Observation) -> tuple[TrueRate, ...]:
         return tuple(self._rate(one.name, one.upstream) for one in obs.operators)

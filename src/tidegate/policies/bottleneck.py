@@ -85,23 +85,20 @@ class Lag:
     _batched: bool = False
 
     def update(self, obs: Observation, age: float) -> None:
-        items = self._samples.items
+        items, span = self._samples.items, cycle(obs)
         if (items and items[-1][0] > obs.time) or (obs.batches and not self._batched):
             items.clear()  # the clock went back, or the saw begins
         self._batched = self._batched or bool(obs.batches)
-        self._samples.age = max(age, BATCHES * cycle(obs))
+        self._samples.age = max(age, BATCHES * span)
         if items and items[-1][0] <= obs.time - self._samples.age:
             items.clear()  # silent for too long
-        if obs.backlog is not None and (not self._batched or obs.batches or self._overdue(obs)):
+        overdue = not items or obs.time - items[-1][0] > 2 * span
+        if obs.backlog is not None and (not self._batched or obs.batches or overdue):
             time = min(obs.batches[-1].finished, obs.time) if obs.batches else obs.time
             while items and items[-1][0] >= time:
                 items.pop()  # seen while the batch ran that has ended now
             since = (obs.arrival_rate or 0.0) * (obs.time - time)
             self._samples.update(time, max(0.0, obs.backlog - since))
-
-    def _overdue(self, obs: Observation) -> bool:
-        items = self._samples.items
-        return not items or obs.time - items[-1][0] > 2 * cycle(obs)
 
     @property
     def last(self) -> float | None:
@@ -120,8 +117,9 @@ def cycle(obs: Observation) -> float:
 
 def growth(lag: Lag, obs: Observation) -> float | None:
     """Records per second by which the lag grows; by the rates, where it was not seen twice."""
-    if lag.slope is not None or obs.arrival_rate is None or obs.processing_rate is None:
-        return lag.slope
+    slope = lag.slope
+    if slope is not None or obs.arrival_rate is None or obs.processing_rate is None:
+        return slope
     return obs.arrival_rate - obs.processing_rate
 
 

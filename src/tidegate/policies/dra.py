@@ -50,8 +50,8 @@ class SparkDra:
         check(self, "policy spark-dra")
 
     def observe(self, obs: Observation) -> None:
-        idle = {sample.id for sample in obs.per_executor if _idle(sample)}
-        self._idle = {id: min(self._idle.get(id, obs.time), obs.time) for id in idle}
+        since, now = self._idle, obs.time
+        self._idle = {one.id: min(since.get(one.id, now), now) for one in obs.per_executor if _idle(one)}
         if not self._waiting(obs):
             self._due, self._more, self._target = None, 1, None
         elif self._due is None or self._due > obs.time + self._longest:  # the second: the clock went back
@@ -74,18 +74,19 @@ class SparkDra:
 
     def _ask(self, obs: Observation) -> None:
         before = max(self._target or 0, obs.requested, obs.executors)
-        self._target = max(before, min(before + self._more, self._needed(obs)))
+        self._target = max(before, min(before + self._more, self._needed(_tasks(obs), cores(obs))))
         self._more = 2 * self._more if self._target - before == self._more else 1
 
-    def _needed(self, obs: Observation) -> int:
-        return math.ceil(round(min(_tasks(obs) * self.allocation_ratio / cores(obs), 1e9), 9))
+    def _needed(self, tasks: int, each: int) -> int:
+        return math.ceil(round(min(tasks * self.allocation_ratio / each, 1e9), 9))
 
     def decide(self, obs: Observation) -> Decision:
         if not obs.per_executor:
             return hold(obs, "no figures of executors")
-        needed, tasks = self._needed(obs) if _running(obs) else 0, _tasks(obs)
-        waiting = max(0, tasks - obs.executors * cores(obs)) if needed else 0
-        gone = sum(obs.time - since >= self.executor_idle_timeout for since in self._idle.values())
+        tasks, each = _tasks(obs), cores(obs)
+        needed = self._needed(tasks, each) if _running(obs) else 0
+        waiting = max(0, tasks - obs.executors * each) if needed else 0
+        gone = sum([obs.time - since >= self.executor_idle_timeout for since in self._idle.values()])
         evidence = {"needed": float(needed), "waiting": float(waiting), "idle": float(gone)}
         if self._target is not None and self._target > obs.requested:
             told = f"{waiting} of {tasks} tasks wait: {obs.requested} -> {self._target}, {needed} at most"
@@ -99,7 +100,7 @@ class SparkDra:
 
 def _tasks(obs: Observation) -> int:
     """Of the widest stage of the last batch."""
-    return max((stage.parallelism for stage in obs.operators), default=0)
+    return max([stage.parallelism for stage in obs.operators], default=0)
 
 
 def _running(obs: Observation) -> bool:

@@ -13,11 +13,11 @@ lost in the rounding of many small stages.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tidegate.capacity.truerate import TrueRates, finite, optima
 from tidegate.core import Decision, Observation, check, hold, parameter
-from tidegate.policies.operators import decision, fold, operators, whole
+from tidegate.policies.operators import fold, operators, whole
 from tidegate.stats import Means
 
 
@@ -78,28 +78,30 @@ class Ds2:
         return optima(self._rates.rates(obs), _sources(taken_in, target, self.shared_by))
 
     def _decision(self, obs: Observation, found: Mapping[str, float | None], target: float) -> Decision:
-        kept = {one.name: one.slots for one in operators(obs)}
-        plain = {name: kept[name] if need is None else need for name, need in found.items()}
-        needs = {name: kept[name] if need is None else self._roomy(obs, need) for name, need in found.items()}
-        evidence = {"target": target, "overprovision": self.overprovision} | {
-            f"optimum {name}": need for name, need in found.items() if need is not None
-        }
-        made = decision(obs, needs, "", evidence)
-        if self.double_ceil and not obs.isolated:
-            made = replace(made, executors=whole(fold(obs, plain) * self.overprovision))
-        return replace(made, reason=self._reason(obs, made, sum(plain.values()), target))
+        kept = {one.name: one.slots for one in operators(obs)} if None in found.values() else {}
+        plain, needs, evidence = {}, {}, {"target": target, "overprovision": self.overprovision}
+        for name, need in found.items():
+            if need is None:
+                plain[name] = needs[name] = kept[name]
+            else:
+                plain[name], needs[name] = need, self._roomy(obs, need)
+                evidence[f"optimum {name}"] = need
+        shares = {name: whole(need) for name, need in needs.items()}
+        rounded_first = self.double_ceil and not obs.isolated
+        wish = whole(fold(obs, plain) * self.overprovision) if rounded_first else fold(obs, needs)
+        told = _wished(obs, wish, shares, sum(plain.values()))
+        return Decision(wish, f"{target:,.0f} records/s x {self.overprovision:g}: {told}", evidence, shares)
 
     def _roomy(self, obs: Observation, need: float) -> float:
         """With room to spare; rounded before it where that is asked for and each operator is rounded by itself."""
         before = float(whole(need)) if self.double_ceil and obs.isolated else need
         return finite(before * self.overprovision) or before
 
-    def _reason(self, obs: Observation, made: Decision, slots: float, target: float) -> str:
-        told = f"{target:,.0f} records/s x {self.overprovision:g}"
-        if not obs.isolated:
-            return f"{told}: {slots:.2f} slots before the factor, {obs.requested} -> {made.executors}"
-        wished = made.per_operator or {}
-        return f"{told}: " + ", ".join(f"{o.name} {o.parallelism} -> {wished[o.name]}" for o in obs.operators)
+
+def _wished(obs: Observation, wish: int, shares: Mapping[str, int], slots: float) -> str:
+    if not obs.isolated:
+        return f"{slots:.2f} slots before the factor, {obs.requested} -> {wish}"
+    return ", ".join(f"{one.name} {one.parallelism} -> {shares[one.name]}" for one in obs.operators)
 
 
 def _sources(rates: Mapping[str, float], target: float, shared_by: str) -> dict[str, float]:

@@ -21,12 +21,12 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tidegate.core import Decision, Observation, check, hold, parameter
 from tidegate.policies.operators import decision, operators, whole
-from tidegate.policies.vertices import AGGREGATES, Part, Vertex, target_rate, vertices
+from tidegate.policies.vertices import AGGREGATES, Part, Vertex, summed, target_rate, vertices
 
 #: parts of the metrics window that are summed up: a decision costs so many additions, however often was observed
 PARTS = 60
@@ -110,21 +110,21 @@ class FlinkOperator:
         if obs.time == self._time:
             return
         seen = vertices(obs, self.busy_aggregator)
-        sizes = (obs.requested, obs.executors, *(v.workers for v in seen))
+        sizes = (obs.requested, obs.executors, *[v.workers for v in seen])
         if self._time is None or sizes != self._sizes or not 0 < obs.time - self._time <= self.metrics_window:
             self._restart(obs.time, {v.name for v in seen})
         self._time, self._sizes = obs.time, sizes
         if obs.time >= self._changed + self.stabilization_interval:
             for v in seen:
                 self._collect(obs.time, v)
-            self._delay(obs)
+            self._delay(obs.time, seen)
 
     def _restart(self, time: float, names: set[str]) -> None:
         """Forget the figures of another number of executors; their true rates tell how the query scales."""
         old = {name: kept for name, kept in self._history.items() if name in names}
         if self._time is not None and self.scalability_observations and self._full(self._time):
             for name, parts in self._parts.items():
-                rate = self._true_rate(parts)  # infinite where there are no parts
+                rate = self._true_rate(summed(parts)) if parts else math.inf
                 if name in names and math.isfinite(rate):
                     old.setdefault(name, deque()).append((parts[-1].workers, rate))
         most = max(3, self.scalability_observations)
@@ -141,15 +141,15 @@ class FlinkOperator:
             parts.append(Part(time, v.workers, v.lag))
         parts[-1].add(v, self.lag_threshold)
 
-    def _delay(self, obs: Observation) -> None:
-        found = self._evaluate(obs) if self._full(obs.time) else {}
+    def _delay(self, time: float, seen: Iterable[Vertex]) -> None:
+        found = self._evaluate(time, seen) if self._full(time) else {}
         self._fewer = {name: kept for name, kept in self._fewer.items() if name in found}  # the rest was interrupted
         for name, one in found.items():
             wanted = self._wanted(name, one)
             if wanted >= one.workers:
                 self._fewer.pop(name, None)
             else:
-                self._fewer.setdefault(name, Fewer(obs.time)).add(obs.time, wanted, self.scale_down_interval)
+                self._fewer.setdefault(name, Fewer(time)).add(time, wanted, self.scale_down_interval)
 
     def _full(self, time: float) -> bool:
         return time >= self._changed + self.stabilization_interval + self.metrics_window
@@ -158,7 +158,7 @@ class FlinkOperator:
         if not self._full(obs.time):
             left = self._changed + self.stabilization_interval + self.metrics_window - obs.time
             return hold(obs, f"the metrics window is full in {left:.0f} s", wait=left)
-        found = self._evaluate(obs)
+        found = self._evaluate(obs.time, vertices(obs, self.busy_aggregator))
         if not found:
             return hold(obs, "rate or busy time is not known")
         wishes = {name: self._settled(obs.time, name, one) for name, one in found.items()}
@@ -175,17 +175,16 @@ class FlinkOperator:
         needs = {one.name: float(wishes.get(one.name, whole(one.slots))) for one in operators(obs)}
         return decision(obs, needs, f"{told}: {', '.join(sorted(changed))} change", evidence)
 
-    def _evaluate(self, obs: Observation) -> dict[str, Evaluation]:
+    def _evaluate(self, time: float, seen: Iterable[Vertex]) -> dict[str, Evaluation]:
         """Upstream first, as the engine gives them; what was not seen is left out."""
         found: dict[str, Evaluation] = {}
-        for v in vertices(obs, self.busy_aggregator):
+        for v in seen:
             if v.workers > 0 and (parts := self._parts.get(v.name)):
-                found[v.name] = self._evaluation(obs.time, v, parts, found)
+                found[v.name] = self._evaluation(time, v, summed(parts), found)
         return found
 
-    def _evaluation(self, time: float, v: Vertex, parts: Sequence[Part], found: Mapping[str, Evaluation]) -> Evaluation:
-        count = sum(part.count for part in parts)
-        rate, rate_out = sum(part.rate for part in parts) / count, sum(part.rate_out for part in parts) / count
+    def _evaluation(self, time: float, v: Vertex, window: Part, found: Mapping[str, Evaluation]) -> Evaluation:
+        rate, rate_out = window.rate / window.count, window.rate_out / window.count
         inputs = [found[name] for name in v.upstream if name in found]
         if inputs:
             alone = len(v.upstream) == 1
@@ -193,17 +192,16 @@ class FlinkOperator:
             target = sum(one.target_rate * ratio for one, ratio in zip(inputs, ratios, strict=True))
             lag = sum(one.lag * ratio for one, ratio in zip(inputs, ratios, strict=True))
         else:
-            target, lag = target_rate(time, v, parts, rate), v.lag or 0.0
-        return Evaluation(v.workers, rate, rate_out, self._true_rate(parts), target, lag)
+            target, lag = target_rate(time, v, window), v.lag or 0.0
+        return Evaluation(v.workers, rate, rate_out, self._true_rate(window), target, lag)
 
-    def _true_rate(self, parts: Sequence[Part]) -> float:
+    def _true_rate(self, window: Part) -> float:
         """Without input no bound is known: infinite, as in Flink."""
-        rate, busy = sum(part.rate for part in parts), sum(part.busy for part in parts)
-        if rate <= 0 or busy <= 0:
+        if window.rate <= 0 or window.busy <= 0:
             return math.inf
-        lagging, true = sum(part.lagging for part in parts), rate / busy
-        if lagging >= self.min_observations:
-            observed = sum(part.observed for part in parts) / lagging
+        true = window.rate / window.busy
+        if window.lagging >= self.min_observations:
+            observed = window.observed / window.lagging
             true = observed if true > observed * (1 + self.switch_threshold) else true
         return true or math.inf
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidegate.core import Decision, Observation, check, hold, parameter
+from tidegate.core import Decision, ExecutorSample, Observation, check, hold, parameter
 from tidegate.policies.operators import Operator, decision, operators, whole
 from tidegate.stats import Means
 
@@ -48,15 +48,15 @@ class HpaCpu:
 
     def observe(self, obs: Observation) -> None:
         """Keep the CPU of all that are ready; forget those that are gone."""
-        loads = {one.name: one.cpu for one in operators(obs)} if obs.isolated else self._of_executors(obs)
-        self._cpu.update(obs.time, self.window, {id: {"cpu": load} for id, load in loads.items()})
+        if obs.isolated:
+            loads = {one.name: {"cpu": one.cpu} for one in operators(obs)}
+        else:
+            loads = {sample.id: {"cpu": self._load(sample)} for sample in obs.per_executor}
+        self._cpu.update(obs.time, self.window, loads)
 
-    def _of_executors(self, obs: Observation) -> dict[str, float | None]:
-        found: dict[str, float | None] = {}
-        for sample in obs.per_executor:
-            ready = sample.uptime is None or sample.uptime >= self.readiness
-            found[sample.id] = (sample.cpu if sample.cpu is not None else sample.busy) if ready else None
-        return found
+    def _load(self, sample: ExecutorSample) -> float | None:
+        ready = sample.uptime is None or sample.uptime >= self.readiness
+        return (sample.cpu if sample.cpu is not None else sample.busy) if ready else None
 
     def decide(self, obs: Observation) -> Decision:
         return self._per_operator(obs) if obs.isolated else self._per_job(obs)
@@ -80,8 +80,7 @@ class HpaCpu:
         return one.slots * cpu / self.target
 
     def _per_job(self, obs: Observation) -> Decision:
-        loads = [self._cpu.of(id, "cpu") for id in self._cpu.names]
-        known = [load for load in loads if load is not None]
+        known = self._cpu.known("cpu")
         if not known:
             return hold(obs, "no CPU figures of a ready executor yet")
         cpu = sum(known) / len(known)

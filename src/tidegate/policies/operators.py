@@ -36,7 +36,7 @@ class Operator:
 
 def cores(obs: Observation) -> int:
     """Slots of an executor; one where no executor tells."""
-    return max((sample.cores for sample in obs.per_executor), default=1)
+    return max([sample.cores for sample in obs.per_executor], default=1)
 
 
 def operators(obs: Observation) -> tuple[Operator, ...]:
@@ -70,7 +70,10 @@ def fold(obs: Observation, needs: Mapping[str, float]) -> int:
 
 def whole(need: float) -> int:
     """Rounded up, one at least; what the ninth digit says is arithmetic, not need."""
-    return max(1, math.ceil(round(need, 9)))
+    up = math.ceil(need)
+    if up - need > 1 - 1e-8:  # just above a whole number: only here does rounding, which is slow, change anything
+        up = math.ceil(round(need, 9))
+    return max(1, up)
 
 
 def decision(obs: Observation, needs: Mapping[str, float], reason: str, evidence: Mapping[str, float]) -> Decision:

@@ -90,8 +90,7 @@ class HpaVarga:
     def _query(self, obs: Observation) -> Decision:
         used = self._means.of(QUERY, "used")
         change = self._change(obs, obs.processing_rate, max(self.lag_threshold, ordinary(obs)))
-        rate = growth(self._lag, obs)
-        if self.lag_rate_threshold and (rate or 0.0) <= self.lag_rate_threshold:
+        if self.lag_rate_threshold and (growth(self._lag, obs) or 0.0) <= self.lag_rate_threshold:
             change = None
         factor = self._factor(used, change)
         if factor is None:
@@ -102,11 +101,11 @@ class HpaVarga:
 
     def _change(self, obs: Observation, taken: float | None, threshold: float) -> float | None:
         """Equation (6); None where the lag is small, or its course or the rate not known."""
-        lag, rate = self._lag.last, growth(self._lag, obs)
-        over = taken if self.per_consumed else obs.arrival_rate
-        if lag is None or rate is None or not over or lag < threshold:
+        lag, over = self._lag.last, taken if self.per_consumed else obs.arrival_rate
+        if lag is None or not over or lag < threshold:
             return None
-        return finite(max(0.0, 1 + rate / over))
+        rate = growth(self._lag, obs)
+        return None if rate is None else finite(max(0.0, 1 + rate / over))
 
     def _blamed(self, seen: Sequence[Operator], rate: float) -> Collection[str]:
         shares = {one.name: self._means.of(one.name, "held up") or 0.0 for one in seen}
@@ -116,8 +115,9 @@ class HpaVarga:
         return roots(seen, held_up, behind)
 
     def _factor(self, used: float | None, change: float | None) -> float | None:
-        known = [value for value in (None if used is None else used / self.target, change) if value is not None]
-        return max(known, default=None)
+        if used is None or change is None:
+            return change if used is None else used / self.target
+        return max(used / self.target, change)
 
 
 def _used(one: Operator) -> float | None:

@@ -67,6 +67,24 @@ class Part:
             self.lagging, self.observed = self.lagging + 1, self.observed + rate / (1 - v.backpressured)
 
 
+def summed(parts: Sequence[Part]) -> Part:
+    """All of them as one, which began with the first; in one pass, since every observation asks for it."""
+    count, arrivals, lagging = 0, 0, 0
+    rate = rate_out = busy = arrival = observed = 0.0
+    for part in parts:
+        count += part.count
+        rate += part.rate
+        rate_out += part.rate_out
+        busy += part.busy
+        arrivals += part.arrivals
+        arrival += part.arrival
+        lagging += part.lagging
+        observed += part.observed
+    first = parts[0]
+    sums = (count, rate, rate_out, busy, arrivals, arrival, lagging, observed)
+    return Part(first.time, first.workers, first.lag, *sums)
+
+
 def vertices(obs: Observation, aggregator: str) -> tuple[Vertex, ...]:
     """Those of an observation: its operators where they are isolated, else the query."""
     if obs.isolated:
@@ -101,11 +119,10 @@ def _busy(obs: Observation, aggregate: Callable[[Sequence[float]], float]) -> fl
     return min(1.0, sum(spent) / slots) if spent and slots > 0 else None
 
 
-def target_rate(time: float, v: Vertex, parts: Sequence[Part], rate: float) -> float:
-    arrivals = sum(part.arrivals for part in parts)
-    if arrivals:
-        return max(0.0, sum(part.arrival for part in parts) / arrivals)
-    first = parts[0]
-    if v.lag is None or first.lag is None or time <= first.time:
+def target_rate(time: float, v: Vertex, window: Part) -> float:
+    if window.arrivals:
+        return max(0.0, window.arrival / window.arrivals)
+    rate = window.rate / window.count
+    if v.lag is None or window.lag is None or time <= window.time:
         return max(0.0, rate)
-    return max(0.0, rate + (v.lag - first.lag) / (time - first.time))
+    return max(0.0, rate + (v.lag - window.lag) / (time - window.time))

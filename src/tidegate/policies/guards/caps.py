@@ -22,7 +22,7 @@ class Ceiling:
     name: str = "ceiling"
 
     def temper(self, wish: Decision, obs: Observation) -> Decision:
-        if obs.ceiling is None:
+        if obs.ceiling is None or wish.executors <= obs.requested:
             return wish
         busy = max(obs.ceiling, 1)
         most = max(busy, obs.requested)

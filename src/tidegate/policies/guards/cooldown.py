@@ -34,7 +34,7 @@ class Cooldown:
 
     def temper(self, wish: Decision, obs: Observation) -> Decision:
         self._learn(obs)
-        if stays(wish, obs) or self._changed is None:
+        if self._changed is None or stays(wish, obs):
             return wish
         age, wait = obs.time - self._changed, self._wait(wish, obs)
         if age >= wait:
@@ -52,12 +52,13 @@ class Cooldown:
         elif self._changed is not None:
             self._changed = min(self._changed, obs.time)  # the clock went back: wait from here, not for the future
         self._requested = obs.requested
-        now = parallelisms(obs)
-        if obs.isolated and sum(now.values()) == obs.requested:
+        if obs.isolated and sum((now := parallelisms(obs)).values()) == obs.requested:
             self._operators = now
 
     def _rescaled(self, obs: Observation) -> bool:
         if self._requested is None or obs.requested != self._requested:
             return self._requested is not None
+        if not obs.isolated:
+            return False
         now, last = parallelisms(obs), self._operators
-        return obs.isolated and now != last and sum(now.values()) == sum(last.values()) == obs.requested
+        return now != last and sum(now.values()) == sum(last.values()) == obs.requested

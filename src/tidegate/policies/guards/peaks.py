@@ -23,9 +23,9 @@ def largest(kept: dict[str, Peaks], name: str, value: int, time: float, age: flo
     >>> kept
     {'map': deque([(41, 2)])}
     """
-    forget(kept, time, age)
     if age <= 0:
         return value
+    forget(kept, time, age)
     peaks = kept.setdefault(name, deque())
     if not peaks or peaks[-1][0] != time:
         while peaks and peaks[-1][1] <= value:
@@ -36,8 +36,9 @@ def largest(kept: dict[str, Peaks], name: str, value: int, time: float, age: flo
 
 def forget(kept: dict[str, Peaks], time: float, age: float) -> None:
     """Drop what is too old, or lies in the future because the clock went back; and names with nothing left."""
+    oldest = time - age
     for name, peaks in list(kept.items()):
-        while peaks and peaks[0][0] <= time - age:
+        while peaks and peaks[0][0] <= oldest:
             peaks.popleft()
         while peaks and peaks[-1][0] > time:
             peaks.pop()

@@ -7,7 +7,6 @@ the total, and a total that stays may still move workers from one operator to an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from tidegate.core import Decision, Observation
 
@@ -18,7 +17,7 @@ def held(wish: Decision, obs: Observation, rule: str) -> Decision:
     >>> held(Decision(6, "busy"), Observation(0, 2, 2), "but it is Sunday").reason
     'hold: 6 wished (busy), but it is Sunday'
     """
-    return replace(wish, executors=obs.requested, reason=f"hold: {wished(wish, obs)}, {rule}", per_operator=None)
+    return Decision(obs.requested, f"hold: {wished(wish, obs)}, {rule}", wish.evidence)
 
 
 def moved(wish: Decision, obs: Observation, total: int, rule: str) -> Decision:
@@ -45,9 +44,9 @@ def shared(wish: Decision, obs: Observation, shares: dict[str, int], rule: str) 
 
 
 def _made(wish: Decision, obs: Observation, total: int, shares: dict[str, int] | None, rule: str) -> Decision:
-    reason = f"{total} for now: {wished(wish, obs)}, {rule}"
-    made = replace(wish, executors=total, reason=reason, per_operator=shares)
-    return held(wish, obs, rule) if stays(made, obs) else made
+    if _same(total, shares, obs):
+        return held(wish, obs, rule)
+    return Decision(total, f"{total} for now: {wished(wish, obs)}, {rule}", wish.evidence, shares)
 
 
 def spread(shares: Mapping[str, int], total: int) -> dict[str, int]:
@@ -92,7 +91,14 @@ def change(wish: Decision, obs: Observation) -> tuple[int, int]:
 
 def stays(wish: Decision, obs: Observation) -> bool:
     """Whether it changes nothing: neither the total nor, where they are isolated, any operator."""
-    return wish.executors == obs.requested and change(wish, obs) == (0, 0)
+    return _same(wish.executors, wish.per_operator, obs)
+
+
+def _same(total: int, shares: Mapping[str, int] | None, obs: Observation) -> bool:
+    if total != obs.requested or not (obs.isolated and shares and obs.operators):
+        return total == obs.requested
+    now = parallelisms(obs)
+    return all(share == now.get(name, 0) for name, share in shares.items())
 
 
 def parallelisms(obs: Observation) -> dict[str, int]:
