@@ -46,14 +46,15 @@ def by_spare_capacity(capacity: float, forecast: Forecast, waiting: float, downt
     """
     # 1000 wait, 60 x 10 come while it stands still: 1600, worked off by 100 - 60 a second: 40 s after the 10 s
     left, time = waiting + offered(forecast, 0.0, downtime), downtime
-    while time < forecast.seconds:
-        k = int(time // forecast.step)
-        span = (k + 1) * forecast.step - time
-        spare = max(0.0, capacity - forecast.mean[k])
+    step, mean, horizon = forecast.step, forecast.mean, forecast.seconds
+    while time < horizon:
+        k = int(time // step)
+        span = (k + 1) * step - time
+        spare = max(0.0, capacity - mean[k])
         if left <= spare * span:
             return time + (left / spare if spare else 0.0)
         left, time = left - spare * span, time + span
-    spare = capacity - forecast.mean[-1]
+    spare = capacity - mean[-1]
     return time + left / spare if spare > 0 else (time if left <= 0 else math.inf)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -62,7 +61,7 @@ class Arima(Calibrated):
     renewal: float = parameter(3600.0, "s", "time after which orders are looked for anew", above=0)
     bad: float = parameter(0.25, "share", "WAPE of a minute's forecast that counts as bad", above=0)
     patience: int = parameter(15, "", "bad minutes in a row before a new search", least=1)
-    _values: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT), repr=False)
+    _values: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     _seen: int = 0
     #: how many values had been seen when the last search began
     _trained: int = 0
@@ -79,12 +78,12 @@ class Arima(Calibrated):
         if len(self._values) < self.enough:
             return
         factor = max(one for one in FACTORS if len(self._values) >= self.enough * one)
-        means = coarse(np.array(self._values), factor)
+        means = coarse(self._values, factor)
         self._search = Search(means, factor, differences(means), list(ORDERS), first=self._model is None)
         self._bad, self._trained = 0, self._seen
 
     def learn(self, value: float) -> None:
-        self._values.append(value)
+        self._values = np.concatenate((self._values[1 - KEPT :], (value,)))
         self._seen += 1
         if self._search is not None:
             self._advance(self._search)
@@ -108,17 +107,17 @@ class Arima(Calibrated):
     def _each_minute(self) -> None:
         steps = steps_in(MINUTE, self.step)
         if len(self._minute) == steps:
-            came = list(self._values)[-steps:]
+            came = self._values[-steps:].tolist()
             missed = sum(abs(a - f) for a, f in zip(came, self._minute, strict=True))
             self._bad = self._bad + 1 if missed >= self.bad * sum(came) and missed > 0 else 0
         if self._model is not None:
             p, q = len(self._model.ar), len(self._model.ma)
-            self._model = fitted(coarse(np.array(self._values), self._factor), self._model.d, p, q) or self._model
+            self._model = fitted(coarse(self._values, self._factor), self._model.d, p, q) or self._model
         self._minute = self.sound(steps).tolist()
 
     def path(self, horizon: int) -> Array:
         if self._model is None:
             return np.full(horizon, self._values[-1])
-        means = coarse(np.array(self._values), self._factor)
+        means = coarse(self._values, self._factor)
         ahead = extended(means, self._model, -(-horizon // self._factor) + 1)
         return ahead[:horizon] if self._factor == 1 else fine(float(means[-1]), ahead, self._factor, horizon)

@@ -7,7 +7,6 @@ fitted by ridge regression over the last six hours and carried on minute by minu
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,7 +37,7 @@ class Autoregression(Calibrated):
     grain: float = parameter(MINUTE, "s", "time of one mean", above=0)
     ridge: float = parameter(1e-3, "", "penalty on weights, as a share of the variance", above=0)
     differenced: int = parameter(0, "", "whether it is a model of changes (1) or of levels (0)", least=0, most=1)
-    _values: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT), repr=False)
+    _values: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     _seen: int = 0
     _model: tuple[float, ...] = field(default=(), repr=False)
 
@@ -47,10 +46,10 @@ class Autoregression(Calibrated):
         return Recipe(self.order, self.grain, bool(self.differenced), self.ridge)
 
     def learn(self, value: float) -> None:
-        self._values.append(value)
+        self._values = np.concatenate((self._values[1 - KEPT :], (value,)))
         self._seen += 1
         if self._seen % steps_in(MINUTE, self.step) == 0:
-            self._model = self.recipe.fit(np.array(self._values), self.step)
+            self._model = self.recipe.fit(self._values, self.step)
 
     def path(self, horizon: int) -> Array:
-        return self.recipe.path(np.array(self._values), self._model, self.step, horizon)
+        return self.recipe.path(self._values, self._model, self.step, horizon)

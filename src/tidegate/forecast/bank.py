@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from tidegate.forecast.autoregression import KEPT
-from tidegate.forecast.recipe import Recipe
+from tidegate.forecast.recipe import Past, Recipe
 from tidegate.forecast.values import Array, steps_in
 
 #: values up to which all are fitted at every one: in a short history each value teaches much, and fits are cheap
@@ -38,23 +37,34 @@ class Bank:
 
     step: float
     recipes: tuple[Recipe, ...] = RECIPES
-    _values: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT), repr=False)
+    _values: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     _seen: int = 0
     _models: list[tuple[float, ...]] = field(default_factory=list, repr=False)
+    #: the values that pasts were made of, and these by grain and differencing; follows from the values
+    memo: tuple[Array, dict[tuple[float, bool], Past]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         self._models = [() for _ in self.recipes]
 
     def learn(self, value: float) -> None:
-        self._values.append(value)
+        self._values = np.concatenate((self._values[1 - KEPT :], (value,)))
         self._seen += 1
         turns = steps_in(60.0, self.step) if self._seen > YOUNG else 1
-        values = np.array(self._values)
         for k in range(self._seen % turns, len(self.recipes), turns):
-            self._models[k] = self.recipes[k].fit(values, self.step)
+            self._models[k] = self.recipes[k].fit_to(self._past(self.recipes[k]))
 
     def paths(self, horizon: int) -> Array:
         """A row for each recipe."""
-        values = np.array(self._values)
         pairs = zip(self.recipes, self._models, strict=True)
-        return np.stack([recipe.path(values, model, self.step, horizon) for recipe, model in pairs])
+        return np.stack([recipe.path_from(self._past(recipe), model, horizon) for recipe, model in pairs])
+
+    def _past(self, recipe: Recipe) -> Past:
+        """Recipes of one grain share it."""
+        if self.memo is None or self.memo[0] is not self._values:
+            self.memo = self._values, {}
+        made, kind = self.memo[1], (recipe.grain, recipe.differenced)
+        if kind not in made:
+            made[kind] = recipe.past(self._values, self.step)
+        return made[kind]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import mul
 
 import numpy as np
 
@@ -151,23 +152,26 @@ def extended(values: Array, model: Model, horizon: int) -> Array:
     array([5. , 5.5])
     """
     tail = values[-WARM - model.d :]
-    w = np.diff(tail, model.d)
-    order = max(len(model.ar), len(model.ma))
-    made, shocks = [0.0] * order + w.tolist(), [0.0] * (order + len(w) + horizon)
-    for t in range(2 * order, order + len(w)):
-        shocks[t] = made[t] - _expected(model, made, shocks, t)
-    for t in range(order + len(w), order + len(w) + horizon):
-        made.append(_expected(model, made, shocks, t))
-    path = np.array(made[order + len(w) :])
+    w = np.diff(tail, model.d) if model.d else tail
+    path = np.array(_carried(w, model, horizon))
     for k in range(model.d, 0, -1):
         path = np.diff(tail, k - 1)[-1] + np.cumsum(path)
-    return np.asarray(path)
+    return path
 
 
-def _expected(model: Model, made: list[float], shocks: list[float], t: int) -> float:
-    found = model.constant
-    for k, weight in enumerate(model.ar, 1):
-        found += weight * made[t - k]
-    for k, weight in enumerate(model.ma, 1):
-        found += weight * shocks[t - k]
-    return found
+def _carried(w: Array, model: Model, horizon: int) -> list[float]:
+    """The next values of a series that needs no more differencing. Lists are the last ones first, as the weights."""
+    ar, ma, order = model.ar, model.ma, max(len(model.ar), len(model.ma))
+    # what came less what was expected without the shocks before; the first values have nothing before them
+    unexplained = w[order:] - model.constant
+    for k, weight in enumerate(ar, 1):
+        unexplained = unexplained - weight * w[order - k : max(order, len(w)) - k]
+    shocks = [0.0] * len(ma)
+    for rest in unexplained.tolist() if ma else ():
+        shocks = [rest - sum(map(mul, ma, shocks)), *shocks[:-1]]
+    before, made = [*w[: -len(ar) - 1 : -1].tolist(), *[0.0] * len(ar)][: len(ar)], []
+    for _ in range(horizon):
+        found = sum(map(mul, ar, before), model.constant) + sum(map(mul, ma, shocks))
+        made.append(found)
+        before, shocks = [found, *before[:-1]], [0.0, *shocks[:-1]]
+    return made

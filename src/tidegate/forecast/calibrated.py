@@ -58,4 +58,6 @@ class Calibrated:
     def sound(self, horizon: int) -> Array:
         """The path without what cannot be a rate."""
         path = self.path(horizon)
-        return np.clip(np.where(np.isfinite(path), path, self._last or 0.0), 0.0, MOST)
+        finite = np.isfinite(path)
+        path = path if finite.all() else np.where(finite, path, self._last or 0.0)
+        return np.minimum(np.maximum(path, 0.0), MOST)

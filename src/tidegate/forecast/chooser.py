@@ -79,8 +79,10 @@ class Chooser(Calibrated):
         calm = [member.path(horizon) for member in (self.last, self.calm, self.steady)]
         others = [self.holt.path(horizon), self.seasonal.path(horizon)]
         paths = np.vstack((*calm, self.bank.paths(horizon), *others))
-        sound: Array = np.clip(np.nan_to_num(paths, nan=self._last or 0.0), 0.0, MOST)
-        return sound
+        unknown = np.isnan(paths)
+        if unknown.any():
+            paths[unknown] = self._last or 0.0
+        return np.asarray(np.minimum(np.maximum(paths, 0.0), MOST))
 
     def _mix(self, paths: Array) -> Array:
         able = slice(0, len(paths) if self.seasonal.ready else -1)
@@ -92,7 +94,7 @@ class Chooser(Calibrated):
     @property
     def trust(self) -> float:
         """From 0, the simple mixture alone, to 1."""
-        return float(np.clip((WORSE - self._mixtures.ratio()) / (WORSE - BETTER), 0.0, 1.0))
+        return min(max((WORSE - self._mixtures.ratio()) / (WORSE - BETTER), 0.0), 1.0)
 
     def path(self, horizon: int) -> Array:
         drawn = self._drawn

@@ -38,6 +38,17 @@ def damped(horizon: int) -> Array:
     return np.cumsum(PHI[:, None] ** np.arange(1, horizon + 1), axis=1)
 
 
+@cache
+def reached(seen: int) -> Array:
+    """What `damped` is for each kept row, whose path is so many steps old, when as many values were seen.
+
+    >>> reached(9)[:3, 3].tolist()  # of phi = 1: kept with values 0, 4 and 8, held against the tenth
+    [10.0, 6.0, 2.0]
+    """
+    steps = (seen - np.arange(0, REACH, EVERY)) % REACH
+    return np.ascontiguousarray(damped(REACH)[:, steps].T)
+
+
 @dataclass(slots=True)
 class Holt(Calibrated):
     """Eighty filters, from nearly still to nearly the last value, from flat to a straight line.
@@ -79,21 +90,20 @@ class Holt(Calibrated):
         self._level = level
 
     def _judge(self, value: float) -> None:
-        """The kept paths are 1 to 60 steps old: row r was made at the last step that is r modulo their number."""
+        """Kept paths are 1 to 60 steps old. The first is in row 1: row 0 is filled last."""
         newest = self._seen // EVERY
-        made = np.arange(max(1, newest - len(self._levels) + 1), newest + 1)
-        if not made.size:
+        if not newest:
             return
-        rows = made % len(self._levels)
-        ahead = self._seen + 1 - made * EVERY
-        paths = self._levels[rows] + self._trends[rows] * damped(REACH + EVERY)[:, ahead - 1].T
-        self._loss = KEEP * self._loss + (1 - KEEP) * np.abs(value - np.maximum(paths, 0.0)).mean(axis=0)
+        filled = slice(1, newest + 1) if newest < len(self._levels) else slice(None)
+        paths = self._levels[filled] + self._trends[filled] * reached(self._seen % REACH)[filled]
+        missed = np.abs(value - np.maximum(paths, 0.0))
+        self._loss = KEEP * self._loss + (1 - KEEP) * (np.add.reduce(missed, axis=0) / len(missed))
 
     def weights(self) -> Array:
         """Of the filters; they sum to one."""
-        best = float(self._loss.min())
+        best = float(np.minimum.reduce(self._loss))
         raw = (best / self._loss) ** self.power if best > 0 else (self._loss == 0).astype(float)
-        return np.asarray(raw / raw.sum())
+        return np.asarray(raw / np.add.reduce(raw))
 
     def path(self, horizon: int) -> Array:
         weights = self.weights()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidegate.forecast.quantiles import LEADS, REACH
+from tidegate.forecast.quantiles import EACH, LEADS, REACH, leads_before
 from tidegate.forecast.values import Array
 
 #: values over which errors count: half an hour of 15 s
@@ -40,26 +40,27 @@ class Judge:
     def update(self, value: float, paths: Array) -> None:
         """A value, and the paths that were drawn after it, `REACH` steps long."""
         self.seen += 1
-        due = np.flatnonzero(self.seen > LEADS)
-        if due.size:
-            errors = np.abs(value - self.paths[(self.seen - LEADS[due]) % REACH, :, due])
-            usual = errors.mean(axis=1, keepdims=True)
+        due = leads_before(self.seen)
+        if due:
+            errors = np.abs(value - self.paths[(self.seen - LEADS[:due]) % REACH, :, EACH[:due]])
+            usual = np.add.reduce(errors, axis=1) / errors.shape[1]
+            wrong = usual > 0
+            usual[~wrong] = 1.0  # where nobody erred nobody has a share
             row = self.seen % KEPT
-            self.losses[row] = (errors / np.sqrt(np.where(usual > 0, usual, 1.0))).sum(axis=0)
-            wrong = usual[:, 0] > 0
-            shares = errors[wrong, 0] / usual[wrong, 0] / len(self.losses[row])
-            self.shares[row] = float(shares.sum()), float(shares.size)
+            self.losses[row] = np.add.reduce(errors / np.sqrt(usual)[:, None], axis=0)
+            shares = errors[:, 0] / usual / errors.shape[1]
+            self.shares[row] = np.add.reduce(shares), np.count_nonzero(wrong)
         self.paths[self.seen % REACH] = paths[:, LEADS - 1]
 
     def weights(self, power: float, part: slice = slice(None)) -> Array:
         """(least loss / loss) ** power of the paths in `part`, to sum to one."""
-        losses = self.losses[:, part].sum(axis=0)
+        losses = np.add.reduce(self.losses[:, part], axis=0)
         # one that never missed gets all there is, and not more than a number can hold
-        floor = max(float(losses.min()), 1e-9 * float(losses.max()))
+        floor = max(float(np.minimum.reduce(losses)), 1e-9 * float(np.maximum.reduce(losses)))
         raw = (floor / np.maximum(losses, floor)) ** power if floor else np.ones(len(losses))
-        return np.asarray(raw / raw.sum())
+        return np.asarray(raw / np.add.reduce(raw))
 
     def ratio(self) -> float:
         """The first path's share of the errors, times the number of paths; 1 before there are any."""
-        total, count = self.shares.sum(axis=0)
-        return float(total / count) * self.losses.shape[1] if count else 1.0
+        total, count = np.add.reduce(self.shares, axis=0).tolist()
+        return total / count * self.losses.shape[1] if count else 1.0

@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from itertools import takewhile
 from typing import Any, TypeVar
 
 from tidegate.core import Forecast, Forecaster, InvalidInput
@@ -129,5 +130,7 @@ class Outlook:
         if not self._samples:
             return None
         newest = self._samples[-1][0]
-        kept = [rate for time, rate in self._samples if time > newest - seconds] or [self._samples[-1][1]]
+        after = newest - seconds
+        late = takewhile(lambda sample: sample[0] > after, reversed(self._samples))
+        kept = [rate for _, rate in late] or [self._samples[-1][1]]
         return math.fsum(kept) / len(kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,9 @@ def coarse(values: Array, factor: int) -> Array:
     array([2., 6.])
     """
     whole = len(values) // factor
-    return np.asarray(values[len(values) - whole * factor :].reshape(whole, factor).mean(axis=1))
+    if factor == 1:
+        return values
+    return np.asarray(np.add.reduce(values[len(values) - whole * factor :].reshape(whole, factor), axis=1) / factor)
 
 
 def fine(last: float, means: Array, factor: int, horizon: int) -> Array:
@@ -49,5 +52,13 @@ def fine(last: float, means: Array, factor: int, horizon: int) -> Array:
     >>> fine(0.0, np.array([4.0, 8.0]), factor=2, horizon=4)  # middles at -1, 1, 3 steps: 0, 4, 8
     array([3., 5., 7., 8.])
     """
-    middles = (np.arange(len(means) + 1) - 0.5) * factor
-    return np.asarray(np.interp(np.arange(horizon) + 0.5, middles, np.concatenate(([last], means))))
+    if factor == 1 and len(means) >= horizon:
+        return means[:horizon]
+    asked, middles = _middles(len(means) + 1, factor, horizon)
+    return np.asarray(np.interp(asked, middles, np.concatenate(([last], means))))
+
+
+@lru_cache(maxsize=64)
+def _middles(count: int, factor: int, horizon: int) -> tuple[Array, Array]:
+    """Of the steps, and of the means, the first of which is the one before; in steps from now."""
+    return np.arange(float(horizon)) + 0.5, (np.arange(float(count)) - 0.5) * factor
