@@ -1,0 +1,456 @@
+"""Spark's way, simulated: micro-batches over shared slots, on a clock of its own, the same in every run of a seed.
+
+A batch starts on the grid of the trigger, or at once where the last one took longer, takes what has arrived up to a
+limit, and lasts as its `BatchModel` says. Executors come some seconds after they were asked for, in the middle of a
+batch too: what is left of it then goes faster. Those that must go get no tasks after the running batch, the youngest
+first, and are gone some seconds later. What is observed is what Tidegate's Spark engine would read from reports and
+executors, with some noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tidegate.core import Batch, Decision, Event, ExecutorSample, Observation, OperatorSample, QueryEnded
+from tidegate.score.trial import Cumulative, Finished
+from tidegate.sim.batches import BatchModel, Query
+from tidegate.sim.pace import DRAWS, Pace, draws
+
+#: spans over which the Spark engine takes arrivals and what is processed (`spark.progress`)
+ARRIVALS, PROCESSED = 5.0, 15.0
+#: executors that worked for so many times `fade` are as fast as they get
+GROWN = 5.0
+#: age of the executors of the start
+OLD = 600.0
+#: time after which Spark knows that an executor is gone
+NOTICED = 5.0
+
+
+@dataclass(slots=True)
+class Worker:
+    """An executor. `pace`: how its load compares with the mean. Of the task time that one of the start would have,
+    `mark` is what it was when this one came, and `born` when this one had done nothing.
+    """
+
+    id: str
+    added: float
+    pace: float
+    mark: float
+    born: float = -math.inf
+
+
+@dataclass(slots=True)
+class Running:
+    """A batch that runs: its tasks are busy from `busy_from` to `busy_to`, for `share` of the slots' time."""
+
+    planned: float
+    finishes: float
+    begin: float
+    end: float
+    arrived: float
+    busy_from: float
+    busy_to: float
+    share: float
+    speed: float
+    #: how long a task takes
+    task: float
+
+
+class MicroBatchEngine:
+    """Engine and clock in one. The executors of the start have worked for as long as the query says."""
+
+    def __init__(
+        self,
+        model: BatchModel,
+        query: Query,
+        arrivals: Cumulative,
+        executors: int,
+        *,
+        seed: int = 0,
+    ) -> None:
+        self._model, self._query = model, query
+        self._end = float(arrivals.times[-1])
+        self._totals = _per_second(arrivals)
+        self._draws, self._next_draw = draws(seed + 1), 0
+        self._pace = Pace(seed, model.noise)
+        self.requested = executors
+        self.time = 0.0
+        self._workers: list[Worker] = []
+        self._made = 0
+        self._coming: deque[float] = deque()
+        self._failures = deque(sorted(query.failures))
+        self._leaving, self._leaves = 0, math.inf  # those that must go, and when they are gone
+        self._young_until = -math.inf
+        self._cold = False  # whether an executor has had no task yet
+        self._changed = 0.0  # seconds that the next batch takes longer
+        self._sizes: dict[int, tuple[float, float]] = {}
+        self._running: Running | None = None
+        self._event = query.phase
+        self._spent = 0.0  # task time of one executor, of finished batches
+        self._done = 0.0
+        self._batch = 0
+        self._reruns = 0
+        self._fresh: list[Batch] = []
+        self._events: list[Event] = []
+        self._last: Batch | None = None
+        self._trigger: float | None = None
+        self._idle: float | None = None
+        self._arrived: deque[tuple[float, float]] = deque(maxlen=64)
+        self._finished: deque[tuple[float, float]] = deque(maxlen=64)
+        self._work = 0.0
+        self._looked, self._mark = 0.0, 0.0  # when it was last looked, and the task time then
+        #: of each batch: when it was done, its first record and the one after its last, how long it took
+        self._done_at: list[tuple[float, float, float, float]] = []
+        for _ in range(executors):
+            self._add(-OLD, query.worked)
+
+    # the clock
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep_until(self, time: float) -> None:
+        """All that happens until then, in the order in which it happens."""
+        while True:
+            event = self._event
+            other = self._leaves
+            if self._coming and self._coming[0] < other:
+                other = self._coming[0]
+            if self._failures and self._failures[0] < other:
+                other = self._failures[0]
+            if other < event:
+                if other > time:
+                    break
+                self._happen(other)
+            elif event > time:
+                break
+            elif self._running is not None:
+                self._finish(self._running)
+            else:
+                self._start(event)
+        self.time = time
+
+    def _happen(self, time: float) -> None:
+        if self._coming and self._coming[0] == time:
+            self._coming.popleft()
+            self._add(time)
+            self._join(time)
+        elif self._failures and self._failures[0] == time:
+            self._fail(self._failures.popleft())
+        else:
+            self._leaves, self._leaving = math.inf, 0
+
+    # the engine
+
+    def scale(self, decision: Decision) -> None:
+        self.requested = wanted = decision.executors
+        missing = wanted - len(self._workers) - len(self._coming)
+        for _ in range(min(-missing, len(self._coming))):
+            self._coming.pop()
+        if missing > 0:
+            self._come([self.time + self._model.startup] * missing)
+        if self._running is None:
+            self._shrink(self.time)
+
+    def force(self, executors: int) -> None:
+        """So many executors from now on, without asking: for replaying a recorded run."""
+        self.requested = executors
+        if executors > len(self._workers):
+            while executors > len(self._workers):
+                self._add(self.time)
+            self._join(self.time)
+        else:
+            self._shrink(self.time)
+
+    def begin(self, time: float) -> None:
+        """Plan the first batch then, off the grid: as soon as a query is up."""
+        self._event = time
+
+    def observe(self) -> Observation:
+        now = self.time
+        if now > self._end + self._query.drain:
+            raise QueryEnded("the workload is over")
+        fresh, self._fresh = tuple(self._fresh), []
+        events, self._events = tuple(self._events), []
+        last, cycle, duration = self._last, None, None
+        if last is not None:
+            duration = last.finished - last.planned
+            cycle = max(self._trigger or 0.0, duration)
+        rate = self._slope(self._arrived, ARRIVALS, self._idle)
+        return Observation(
+            time=now,
+            executors=len(self._workers) + self._leaving,
+            requested=self.requested,
+            arrival_rate=rate,
+            processing_rate=self._slope(self._finished, PROCESSED, None),
+            backlog=self._backlog(now, rate),
+            latency=self._latency(),
+            trigger=self._trigger,
+            batch_duration=duration,
+            ceiling=None if last is None else self._model.ceiling,
+            state_rows=round(self._model.state * (rate or 0.0)) if self._model.state else None,
+            rerun_tasks=self._reruns,
+            per_executor=self._samples(now, cycle),
+            operators=self._operators(cycle),
+            batches=fresh,
+            events=events,
+        )
+
+    def finished(self) -> Finished:
+        """What was done when, for the score."""
+        times, begins, ends, _ = self._batches()
+        return Finished(times, begins, ends)
+
+    def durations(self) -> npt.NDArray[np.float64]:
+        """How long each batch took."""
+        return self._batches()[3]
+
+    def _batches(self) -> tuple[npt.NDArray[np.float64], ...]:
+        return tuple(np.array(self._done_at, dtype=np.float64).reshape(-1, 4).T)
+
+    # executors
+
+    def _add(self, time: float, worked: float = 0.0) -> None:
+        self._made += 1
+        pace = 1 + 0.02 * self._draw()
+        used = self._used(max(time, 0.0))
+        self._workers.append(Worker(str(self._made), time, pace, used, used - worked))
+        self._cold = self._cold or not worked
+        self._young_until = max(self._young_until, used - worked + GROWN * self._model.fade)
+
+    def _come(self, times: list[float]) -> None:
+        self._coming = deque(sorted([*self._coming, *times]))
+
+    def _shrink(self, time: float) -> None:
+        """The youngest first."""
+        if self.requested < len(self._workers):
+            self._leaving += len(self._workers) - self.requested
+            self._leaves = time + self._model.leave
+            del self._workers[self.requested :]
+            self._changed += self._model.reload
+
+    def _fail(self, time: float) -> None:
+        """An executor dies: what it had done of the running batch is done again by the others, and Spark replaces it.
+
+        Without any executor left, the batch waits for the new one.
+        """
+        if not self._workers:
+            return
+        gone = self._workers.pop()
+        self._events.append(Event(time, "ExecutorLost", f"executor {gone.id} is gone, {len(self._workers)} left"))
+        self._come([time + NOTICED + self._model.startup])
+        run = self._running
+        self._changed += self._model.reload
+        if run is None:
+            return
+        self._reruns += max(1, round(self._model.tasks / (len(self._workers) + 1)))
+        done = self._pace.worth(run.busy_from, min(time, run.busy_to))
+        left = self._pace.worth(max(time, run.busy_from), run.busy_to) + done / (len(self._workers) + 1)
+        speed = self._speed(time)
+        # without any executor the batch waits for the new one, which then is alone
+        wait = NOTICED if speed > 0 else NOTICED + self._model.startup
+        busy_to = self._pace.after(max(time, run.busy_from) + wait, left * run.speed / (speed or 1.0))
+        self._extend(run, busy_to + (run.finishes - run.busy_to), speed or 1.0)
+
+    def _speed(self, time: float) -> float:
+        """Of all executors, in executors that are not young."""
+        used = self._used(time)
+        if used >= self._young_until or not self._model.young:
+            return float(len(self._workers))
+        return math.fsum(self._model.speed(used - one.born) for one in self._workers)
+
+    def _join(self, time: float) -> None:
+        """A new executor takes tasks of the running batch that nobody has begun. Cold as it is, the batch may end later
+        for it; otherwise what is left is done by more.
+        """
+        run, model = self._running, self._model
+        if run is None or len(self._workers) > model.ceiling:
+            return
+        task, span = run.task, run.busy_to - run.busy_from
+        # tasks of later stages stay where the state is
+        if time >= (run.busy_to - task if model.stages == 1 else run.busy_from + model.first * span):
+            return
+        self._cold = False
+        useful, speed = self._pace.after(time, model.cold), self._speed(time)
+        left = self._pace.worth(useful, run.busy_to)
+        shared = self._pace.after(min(useful, run.busy_to), left * min(1.0, run.speed / speed))
+        own = self._pace.after(useful, task)  # the cold time is that of its first task
+        self._extend(run, max(shared, own) + (run.finishes - run.busy_to), max(speed, run.speed))
+
+    def _extend(self, run: Running, finishes: float, speed: float) -> None:
+        busy_to = finishes - (run.finishes - run.busy_to)
+        span = run.busy_to - run.busy_from
+        run.share = min(1.0, run.share * span / max(busy_to - run.busy_from, 1e-9) * run.speed / speed)
+        run.finishes, run.busy_to, run.speed, self._event = finishes, busy_to, speed, finishes
+
+    # batches
+
+    def _total(self, time: float) -> float:
+        totals = self._totals
+        k = int(time)
+        if k >= len(totals) - 1:
+            return totals[-1]
+        return totals[k] + (time - k) * (totals[k + 1] - totals[k]) if time > 0 else 0.0
+
+    def _start(self, time: float) -> None:
+        arrived = self._total(time)
+        begin = self._done
+        end = min(arrived, begin + self._query.limit)
+        if end - begin < 1.0 or not self._workers:  # nothing to do at this trigger
+            self._idle = time if end - begin < 1.0 else self._idle
+            self._event = self._grid(time)
+            return
+        self._arrive(time, arrived)
+        fixed, tasks, speed = self._time_of(end - begin, time)
+        task = tasks / -(-self._model.tasks // (len(self._workers) * self._model.cores))
+        share = min(1.0, self._work / tasks) if tasks > 0 else 0.0
+        busy_from = time + fixed / 2
+        busy_to = self._pace.after(busy_from, tasks)
+        self._event = busy_to + fixed / 2
+        self._running = Running(time, self._event, begin, end, arrived, busy_from, busy_to, share, speed, task)
+        self._done = end
+
+    def _time_of(self, records: float, time: float) -> tuple[float, float, float]:
+        """Seconds without and with tasks, and the speed; `_work` is the task time of a slot in them."""
+        model, count = self._model, len(self._workers)
+        size = self._sizes.get(count)
+        if size is None:
+            empty, each = model.parts(count)
+            size = self._sizes[count] = (empty - model.fixed, each)
+        speed = self._speed(time)
+        slow = count / speed
+        tasks = (size[0] + size[1] * records) * slow
+        self._work = (size[0] + model.cost * records / (count * model.cores)) * slow
+        extra, self._changed = self._changed, 0.0
+        if self._cold:
+            extra, self._cold = extra + model.cold, False
+        return model.fixed, tasks + extra, speed
+
+    def _finish(self, run: Running) -> None:
+        time = run.finishes
+        last = self._last
+        done = Batch(self._batch, run.planned, time, run.begin, run.end, run.arrived, round(run.end - run.begin))
+        self._trigger = None if last is None else run.planned - last.planned
+        self._last, self._running, self._batch = done, None, self._batch + 1
+        self._fresh.append(done)
+        self._spent += (run.busy_to - run.busy_from) * run.share
+        if not self._finished:
+            self._finished.append((run.planned, run.begin))
+        self._finished.append((time, run.end))
+        self._done_at.append((time, run.begin, run.end, time - run.planned))
+        if self.requested < len(self._workers):
+            self._shrink(time)
+        grid = self._grid(run.planned)
+        self._event = max(time, grid)
+
+    def _grid(self, time: float) -> float:
+        """The trigger after a time; without a trigger soon."""
+        trigger, phase = self._query.trigger, self._query.phase
+        return phase + (math.floor((time - phase) / trigger + 1e-9) + 1) * trigger if trigger else time + 0.1
+
+    def _arrive(self, time: float, arrived: float) -> None:
+        if self._idle is not None and self._arrived and self._arrived[-1][0] < self._idle < time:
+            self._arrived.append((self._idle, self._arrived[-1][1]))
+        self._idle = None
+        self._arrived.append((time, arrived))
+
+    # what is seen
+
+    def _draw(self) -> float:
+        k = self._next_draw
+        self._next_draw = (k + 1) % DRAWS
+        return self._draws[k]
+
+    def _slope(self, points: deque[tuple[float, float]], window: float, idle: float | None) -> float | None:
+        """As `spark.progress` takes it: from the youngest point that is old enough to the last."""
+        count = len(points)
+        if not count or (count < 2 and idle is None):
+            return None
+        last_time, last = points[-1]
+        if idle is not None and idle > last_time:
+            last_time, count = idle, count + 1
+        for time, value in reversed(points):
+            if time <= last_time - window:
+                return (last - value) / (last_time - time)
+        time, value = points[0]
+        return (last - value) / (last_time - time) if last_time > time else None
+
+    def _backlog(self, now: float, rate: float | None) -> float | None:
+        if self._last is None:
+            return None
+        time, arrived = self._arrived[-1]
+        since = (rate or 0.0) * max(0.0, now - max(time, self._idle or 0.0))
+        return max(0.0, arrived + since - self._last.end)
+
+    def _latency(self) -> float | None:
+        """Age of the last batch's oldest record, by straight lines between plannings."""
+        last = self._last
+        if last is None:
+            return None
+        record = last.begin
+        before = self._arrived[0]
+        for point in reversed(self._arrived):
+            if point[1] <= record:
+                before = point
+                break
+            after = point
+        else:
+            return last.finished - before[0]
+        if before[1] == record or before is self._arrived[-1]:
+            return last.finished - before[0]
+        share = (record - before[1]) / (after[1] - before[1])
+        return last.finished - before[0] - share * (after[0] - before[0])
+
+    def _used(self, now: float) -> float:
+        """Task time of an executor that was there from the start."""
+        run = self._running
+        if run is None:
+            return self._spent
+        return self._spent + run.share * min(max(now - run.busy_from, 0.0), run.busy_to - run.busy_from)
+
+    def _samples(self, now: float, cycle: float | None) -> tuple[ExecutorSample, ...]:
+        model, run, last, looked, mark = self._model, self._running, self._last, self._looked, self._mark
+        cores, idle, workers = model.cores, model.idle, self._workers
+        active = min(cores, model.tasks) if run is not None and run.busy_from <= now < run.busy_to else 0
+        rate = (last.end - last.begin) / cycle / len(workers) if last is not None and cycle and workers else None
+        used, most, noise = self._used(now), min(model.cpu, 1 - idle), 1 + 0.02 * self._draw()
+        found = []
+        for one in workers:
+            added = one.added
+            since, before = (looked, mark) if added <= looked else (added, one.mark)  # it was not there all the time
+            if now <= since:
+                found.append(ExecutorSample(one.id, None, cores, None, None, rate, now - added, active))
+                continue
+            busy = min(1.0, noise * one.pace * (used - before) / (now - since))
+            found.append(ExecutorSample(one.id, None, cores, idle + most * busy, busy, rate, now - added, active))
+        self._mark, self._looked = used, now
+        return tuple(found)
+
+    def _operators(self, cycle: float | None) -> tuple[OperatorSample, ...]:
+        last, model = self._last, self._model
+        if last is None or not cycle:
+            return ()
+        rate, busy = (last.end - last.begin) / cycle, self._work * len(self._workers) * model.cores / cycle
+        if model.stages == 1:
+            return (OperatorSample("stage 0", (), model.tasks, rate, 0.0, busy, busy * model.cpu),)
+        first, passed = model.first * busy, rate * model.passed
+        rest = busy - first
+        return (
+            OperatorSample("stage 0", (), model.tasks, rate, passed, first, first * model.cpu),
+            OperatorSample("stage 1", ("stage 0",), model.tasks, passed, 0.0, rest, rest * model.cpu),
+        )
+
+
+def _per_second(arrivals: Cumulative) -> list[float]:
+    """Totals at whole seconds as a plain list: reading one is a tenth of the time that an array takes."""
+    whole = float(arrivals.times[-1])
+    grid = np.arange(math.ceil(whole) + 2.0)
+    if len(arrivals.times) == len(grid) - 1 and arrivals.times[1] == 1.0 and whole == math.ceil(whole):
+        values: list[float] = arrivals.totals.tolist()
+        return [*values, values[-1]]
+    return list(map(float, np.interp(grid, arrivals.times, arrivals.totals)))

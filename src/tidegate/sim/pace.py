@@ -1,0 +1,66 @@
+"""How fast a machine is from moment to moment: drawn from a seed, the same for every policy that runs on it.
+
+Batch times vary because machines do: neighbours, clocks, collectors. So the noise belongs to the time and not to the
+batch, and an oracle that knows everything can know it too.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+
+#: seconds for which a machine stays as fast as it is
+SLOT = 15.0
+#: draws that are made once and used in turn
+DRAWS = 4096
+
+
+@lru_cache(maxsize=64)
+def draws(seed: int) -> tuple[float, ...]:
+    """Standard normal draws, cut at two."""
+    random = Random(seed)
+    return tuple(min(2.0, max(-2.0, random.gauss(0.0, 1.0))) for _ in range(DRAWS))
+
+
+@lru_cache(maxsize=64)
+def _slowness(seed: int, noise: float) -> tuple[float, ...]:
+    return tuple(1 + noise * draw for draw in draws(seed))
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Work in a slot takes `1 + noise * draw` times as long as it should; noise is at most 0.2 of that.
+
+    >>> even = Pace(seed=1, noise=0.0)
+    >>> even.after(10.0, 20.0), even.worth(10.0, 30.0)
+    (30.0, 20.0)
+    """
+
+    seed: int
+    noise: float
+
+    def slowness(self, slot: int) -> float:
+        return _slowness(self.seed, self.noise)[slot % DRAWS]
+
+    def after(self, time: float, work: float) -> float:
+        """When so many seconds of work, begun at a time, are done."""
+        if not self.noise:
+            return time + work
+        slow = _slowness(self.seed, self.noise)
+        slot = int(time / SLOT)
+        while True:
+            end = (slot + 1) * SLOT
+            factor = slow[slot % DRAWS]
+            if work * factor <= end - time:
+                return time + work * factor
+            work -= (end - time) / factor
+            time, slot = end, slot + 1
+
+    def worth(self, begin: float, end: float) -> float:
+        """Seconds of work that are done between two times."""
+        if not self.noise or end <= begin:
+            return max(0.0, end - begin)
+        slots = range(int(begin / SLOT), math.ceil(end / SLOT))
+        return math.fsum((min(end, (k + 1) * SLOT) - max(begin, k * SLOT)) / self.slowness(k) for k in slots)

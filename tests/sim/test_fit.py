@@ -1,0 +1,147 @@
+"""Recordings, and models fitted to them: what was put in must come out."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidegate.control import control
+from tidegate.core import InvalidInput, Limits, Tick, UnknownName
+from tidegate.presets import autoscaler
+from tidegate.score.trial import Cumulative
+from tidegate.sim import batches, recording
+from tidegate.sim.batches import BatchModel, Query
+from tidegate.sim.check import FIGURES, check
+from tidegate.sim.fit import fit
+from tidegate.sim.microbatch import MicroBatchEngine
+from tidegate.sim.recording import Recording, record
+from tidegate.workloads import Shape, named
+
+KNOWN = BatchModel(
+    "q",
+    fixed=0.4,
+    overhead=0.05,
+    cost=3e-4,
+    tasks=12,
+    cold=3.0,
+    young=1.0,
+    fade=10.0,
+    noise=0.0,
+    startup=5.0,
+    leave=2.0,
+)
+
+
+def ticks(model: BatchModel, workload: Shape, policy: str, executors: int) -> list[Tick]:
+    arrivals = Cumulative.of(workload)
+    running = MicroBatchEngine(model, Query(4.0, limit=16 * workload.highest()), arrivals, executors, seed=3)
+    options = {"down-window": 40.0} if policy == "hpa-cpu" else {"executors": executors}
+    return list(control(running, autoscaler(policy, Limits(1, 4), options), running, period=1.0))
+
+
+def recorded(model: BatchModel, name: str, policy: str = "hpa-cpu", executors: int = 1) -> Recording:
+    workload = named(name, 300.0, 9000.0)
+    spec = {"job": "q", "trigger": 4.0, "peak": 9000.0, "start": 0.0, "workload_spec": workload.spec()}
+    return record(f"{name}-{policy}", spec, ticks(model, workload, policy, executors))
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Recording]:
+    return [recorded(KNOWN, "cosine"), recorded(KNOWN, "random"), recorded(KNOWN, "constant", "static", 3)]
+
+
+def test_a_model_that_was_simulated_is_found_again(runs: list[Recording]) -> None:
+    found = fit(runs)
+    assert found.error < 0.02
+    assert found.model.cost == pytest.approx(KNOWN.cost, rel=0.05)
+    assert found.model.batch_time(20_000, 2) == pytest.approx(KNOWN.batch_time(20_000, 2), rel=0.03)
+    assert found.model.batch_time(2_000, 4) == pytest.approx(KNOWN.batch_time(2_000, 4), rel=0.05)
+    assert (found.model.tasks, found.model.startup) == (12, 5.0)
+    assert found.model.cpu == pytest.approx(KNOWN.cpu, abs=0.05)
+
+
+def test_a_model_tells_its_own_runs(runs: list[Recording]) -> None:
+    verdict = check(KNOWN, runs[0])
+    assert list(verdict.figures) == list(FIGURES)
+    for name, figure in verdict.figures.items():
+        assert abs(figure.error) < 0.05, name
+    assert verdict.windows < 0.05
+
+
+def test_a_wrong_model_is_seen(runs: list[Recording]) -> None:
+    half = BatchModel("q", fixed=0.2, overhead=0.02, cost=1.5e-4, tasks=12, noise=0.0)
+    assert check(half, runs[0]).figures["batch time"].error < -0.3
+
+
+def test_a_recording_is_text_and_back(runs: list[Recording]) -> None:
+    for one in runs:
+        assert recording.parse(recording.text(one), "here") == one
+        assert len(recording.text(one)) < 12_000
+
+
+def test_a_recording_knows_when_executors_came_and_went(runs: list[Recording]) -> None:
+    one = runs[0]
+    assert one.executors(0.0) == 1
+    assert max(count for _, count in one.changes()) >= 3
+    assert one.startups
+    assert one.leaves
+
+
+def test_without_its_workload_arrivals_are_those_that_batches_saw(runs: list[Recording]) -> None:
+    values = {name: getattr(runs[0], name) for name in Recording.__slots__}
+    blind = Recording(**{**values, "workload": None})
+    assert blind.arrivals().whole == pytest.approx(runs[0].batches[-1].arrived)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"batches": 5}, "need at least 20 batches, the runs have 5"),
+        ({"sizes": True}, "need batches whose sizes differ by a factor of 2"),
+        ({"count": True}, "need runs with two different numbers of executors, all had 3"),
+    ],
+)
+def test_too_little_says_what_is_missing(runs: list[Recording], change: dict[str, object], told: str) -> None:
+    steady = recorded(KNOWN, "constant", "static", 3)
+    values = {name: getattr(runs[0], name) for name in Recording.__slots__}
+    few = Recording(**{**values, "batches": runs[0].batches[:5]})
+    waves = recorded(KNOWN, "cosine", "static", 3)
+    chosen = few if "batches" in change else steady if "sizes" in change else waves
+    with pytest.raises(InvalidInput, match=told):
+        fit([chosen])
+
+
+def test_runs_of_two_jobs_are_refused(runs: list[Recording]) -> None:
+    values = {name: getattr(runs[0], name) for name in Recording.__slots__}
+    with pytest.raises(InvalidInput, match="need runs of one job, got other, q"):
+        fit([runs[0], Recording(**{**values, "job": "other"})])
+
+
+def test_models_are_text_and_back() -> None:
+    assert batches.parse(batches.text(KNOWN), "here") == KNOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{", "no JSON"),
+        ("[]", "need an object with the key 'job'"),
+        ('{"job": "q", "cost": -1}', "need 0 < cost, got -1"),
+        ('{"job": "q", "cost": "many"}', "need a number for cost, got 'many'"),
+        ('{"job": "q", "cost": NaN}', "need 0 < cost, got nan"),
+    ],
+)
+def test_bad_models_are_refused(text: str, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        batches.parse(text, "model.json")
+
+
+def test_unknown_keys_and_models_are_told_with_the_nearest() -> None:
+    with pytest.raises(UnknownName, match="fixed"):
+        batches.parse('{"job": "q", "fixd": 1}', "model.json")
+    with pytest.raises(UnknownName, match="q1"):
+        batches.model("q1x")
+
+
+def test_what_is_no_recording_is_told() -> None:
+    with pytest.raises(InvalidInput, match="this is no recording"):
+        recording.parse('{"name": 3}', "x.json")
