@@ -139,8 +139,8 @@ class Store:
             " WHERE ticks.run = ? AND number > ? ORDER BY number",
             (run, after),
         )
-        for number, observation, steps, acted in rows:
-            yield number, Tick(_observation(json.loads(observation)), _steps(steps), bool(acted))
+        for number, seen, told, acted in rows:
+            yield number, Tick(observation(json.loads(seen)), steps(told), bool(acted))
 
 
 def _run(row: tuple[str, float, str, str, str | None]) -> Run:
@@ -148,7 +148,8 @@ def _run(row: tuple[str, float, str, str, str | None]) -> Run:
     return Run(id, created, status, json.loads(spec), None if result is None else json.loads(result))
 
 
-def _observation(values: dict[str, Any]) -> Observation:
+def observation(values: dict[str, Any]) -> Observation:
+    """From plain values, as they are stored."""
     values["per_executor"] = tuple(ExecutorSample(**v) for v in values["per_executor"])
     operators = ({**v, "upstream": tuple(v["upstream"])} for v in values["operators"])
     values["operators"] = tuple(OperatorSample(**v) for v in operators)
@@ -157,5 +158,6 @@ def _observation(values: dict[str, Any]) -> Observation:
     return Observation(**values)
 
 
-def _steps(text: str | None) -> tuple[Step, ...]:
+def steps(text: str | None) -> tuple[Step, ...]:
+    """Of a decision, from the JSON that is stored."""
     return tuple(Step(v["by"], Decision(**v["decision"])) for v in json.loads(text or "[]"))

@@ -41,7 +41,7 @@ def last(store: Path) -> str:
         (["--job", "wordcont"], "no job is named 'wordcont'; did you mean 'wordcount'?"),
         (["--policy", "hpa"], "no policy is named 'hpa'; did you mean 'hpa-cpu'? (known: daedalus, dhalion, "),
         (["--workload", "cosin"], "no workload is named 'cosin'; did you mean 'cosine'?"),
-        (["--engine", "flink"], "no engine is named 'flink' (known: spark)"),
+        (["--engine", "flink"], "no engine is named 'flink' (known: operators, sim, spark)"),
         (["--source", "kafak"], "no source is named 'kafak'; did you mean 'kafka'? (known: embedded, kafka)"),
         (["--skew", "hot"], "no skew is named 'hot' (known: default, heavy, off)"),
         (["--mode", "monitoring"], "no mode is named 'monitoring'; did you mean 'monitor'?"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.control import Autoscaler, control
 from tidegate.core import QueryEnded, QueryFailed, Tick
+from tidegate.experiment.outcome import Outcome, Say
 from tidegate.experiment.outlet import IntoTopic, Nowhere
 from tidegate.experiment.settings import Experiment
 from tidegate.jobs import SPARSE, events, job
@@ -31,21 +32,12 @@ from tidegate.spark.session import Cluster, session, workspace
 from tidegate.spark.source import register
 from tidegate.store import Store
 
-#: told what the run is doing now
-Say = Callable[[str], None]
 #: in a run's folder, where the revisions of a query in update mode are kept for the check
 RESULT = "result"
 #: seconds from now to the workload's start, in which query and producer come up
 LEAD = 3.0
 #: seconds to wait for a moment without a batch
 QUIET = 20.0
-
-
-@dataclass(slots=True)
-class Outcome:
-    run: str
-    status: str
-    result: dict[str, Any]
 
 
 def run(experiment: Experiment, store: Store, say: Say, watch: Callable[[Tick], None]) -> Outcome:
@@ -80,7 +72,8 @@ class _Live:
         e = self._experiment
         with ExitStack() as end:
             topic = end.enter_context(self._topic()) if e.kafka else None
-            cluster = Cluster(e.first, e.maximum, e.master, e.cores, e.memory, e.width, e.ui_port, self._jars())
+            conf = {**self._jars(), **e.allocation()}
+            cluster = Cluster(e.first, e.maximum, e.master, e.cores, e.memory, e.width, e.ui_port, conf)
             place = e.master or "an embedded cluster"
             self._say(f"starting Spark on {place} with {e.first} executor{'s' if e.first > 1 else ''}")
             spark = end.enter_context(session(cluster, folder))
@@ -88,7 +81,7 @@ class _Live:
             register(spark)
             self._say("warming up")
             self._warm_up(spark, folder / "warm-up")
-            with quotas(str(spark.sparkContext.applicationId), e.quota) as kept:
+            with quotas(str(spark.sparkContext.applicationId), e.quota, e.grace) as kept:
                 self._stream(spark, kept, folder, topic)
 
     @contextmanager
@@ -136,7 +129,7 @@ class _Live:
             engine = end.enter_context(
                 closing(SparkEngine(spark, query, quotas=kept, base=feed.base, requested=e.first))
             )
-            engine.hear = feed.report
+            engine.hear, engine.native = feed.report, e.mode == "native"
             if topic:
                 topic.go(self._start)
             scaler = e.autoscaler()

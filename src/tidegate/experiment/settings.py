@@ -11,10 +11,14 @@ from tidegate.control import Autoscaler
 from tidegate.core import InvalidInput, Limits, UnknownName
 from tidegate.jobs import events, job
 from tidegate.presets import Options, autoscaler
+from tidegate.sim.batches import model
+from tidegate.sim.papers import paper_query
 from tidegate.workloads import Shape, named
 
-ENGINES = ("spark",)
-MODES = ("active", "monitor")
+#: Spark; micro-batches as Spark runs them, simulated; operators with workers of their own, as in the papers, simulated
+ENGINES = ("spark", "sim", "operators")
+#: the policy scales; it only tells what it would do; Spark's own dynamic allocation scales
+MODES = ("active", "monitor", "native")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +80,48 @@ class Experiment:
     drain: float = 60.0
     verify: bool = True
     quota: float | None = None
+    #: CPU-seconds that an executor may use before its quota holds, for its start and the compiler
+    grace: float = 20.0
     #: None for the embedded source
     kafka: Kafka | None = None
     master: str | None = None
     cores: int = 1
     memory: int = 512
     ui_port: int | None = None
+    #: of the simulators: a name of `sim.models`, or a file that `tidegate calibrate` wrote; empty for the job's own
+    model: str = ""
+    #: seconds between observations; Spark is always looked at each second
+    period: float = 15.0
+    #: seconds from the start at which a worker fails
+    failures: tuple[float, ...] = ()
+    #: of an executor for an hour; None where money does not matter
+    price: float | None = None
 
     def __post_init__(self) -> None:
         for what, value, known in (("engine", self.engine, ENGINES), ("mode", self.mode, MODES)):
             if value not in known:
                 raise UnknownName(what, value, known)
-        for name in ("duration", "peak", "slo", "trigger"):
+        for name in ("duration", "peak", "slo", "trigger", "period"):
             if not getattr(self, name) > 0:
                 raise InvalidInput(f"run: need {name} > 0, got {getattr(self, name):g}")
+        if self.mode == "native" and self.engine != "spark":
+            raise InvalidInput(f"run: mode native is Spark's own dynamic allocation, engine {self.engine} has none")
         if self.quota is not None and not 0.02 <= self.quota <= self.cores:
             raise InvalidInput(f"run: need 0.02 <= quota <= {self.cores} cores, got {self.quota:g}")
         if not self.minimum <= self.first <= self.maximum:
             raise InvalidInput(
                 f"run: need {self.minimum} <= executors at the start <= {self.maximum}, got {self.first}"
             )
-        _ = self.load(), self.autoscaler(), events(**self.event_options())
+        _ = self.load(), self.autoscaler()
+        self._check_job()
+
+    def _check_job(self) -> None:
+        if self.engine == "operators":
+            paper_query(self.model or self.job)
+        elif self.engine == "sim":
+            model(self.model or self.job)
+        else:
+            events(**self.event_options())
 
     @property
     def limits(self) -> Limits:
@@ -137,6 +162,18 @@ class Experiment:
 
     def autoscaler(self) -> Autoscaler:
         return autoscaler(self.policy, self.limits, self.options)
+
+    def allocation(self) -> dict[str, str]:
+        """Spark's settings where it is to scale by itself: its own rules and defaults, within our limits.
+
+        Without a shuffle service it needs to track shuffles, as on Kubernetes.
+        """
+        if self.mode != "native":
+            return {}
+        lead = "spark.dynamicAllocation"
+        bounds = {"minExecutors": self.minimum, "maxExecutors": self.maximum, "initialExecutors": self.first}
+        on = {f"{lead}.enabled": "true", f"{lead}.shuffleTracking.enabled": "true"}
+        return {**on, **{f"{lead}.{key}": str(value) for key, value in bounds.items()}}
 
     def source_options(self, start: float) -> dict[str, str]:
         return {

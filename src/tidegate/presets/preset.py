@@ -16,7 +16,7 @@ from tidegate.policies.guards import GuardSettings
 Options = Mapping[str, float | str]
 #: makes a guard that somebody else has written
 MakeGuard = Callable[[], Guard]
-#: of policies that need one: a file, which they are given the text of
+#: of policies that need one: a file, which they are given the text of, or the text itself
 PROFILE = "profile"
 #: of every policy: guards of plug-ins, by name
 GUARDS = Parameter("guards", "", "", "names of further guards, separated by commas")
@@ -72,6 +72,9 @@ class Preset:
 
 
 def _text(path: str) -> str:
+    """No file's name has more than one line."""
+    if "\n" in path:
+        return path
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

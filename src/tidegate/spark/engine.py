@@ -50,6 +50,8 @@ class SparkEngine:
         requested: int | None = None,
     ) -> None:
         self._spark, self._query = spark, query
+        #: Spark scales by itself: what there is is what was asked for, and who is gone was not lost
+        self.native = False
         #: told the report of every batch that ran
         self.hear: Callable[[Mapping[str, Any]], None] = lambda report: None
         self._run_id = str(query.runId)
@@ -82,6 +84,8 @@ class SparkEngine:
         now = time.time()
         self._note_idle(now)
         executors = self.status.executors()
+        if self.native:
+            self.actuator.requested = len(executors)
         if batches:
             self._read_stages()
         events = (*self._lost(now, executors), *self.actuator.check(now, len(executors)))

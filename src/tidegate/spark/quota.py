@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 PERIOD = 100_000  # µs, the kernel's default
 SWEEPS = 3
 
+#: CPU-seconds in which an executor starts and compiles its code
+WARM = 20.0
+
 
 @dataclass(frozen=True, slots=True)
 class Groups:
@@ -111,7 +114,8 @@ class Quotas:
     groups: Groups
     application: str
     quota: float
-    warmup: float = 20.0
+    #: CPU-seconds that an executor may use before it is bound
+    warmup: float = WARM
     period: float = 1.0
     #: executor -> how often its processes were put into its group
     _bound: dict[str, int] = field(default_factory=dict)
@@ -176,7 +180,7 @@ class Quotas:
 
 
 @contextlib.contextmanager
-def quotas(application: str, quota: float | None) -> Iterator[Quotas | None]:
+def quotas(application: str, quota: float | None, warmup: float = WARM) -> Iterator[Quotas | None]:
     """Quotas for as long as the block lasts; where they cannot be had, one warning, and None."""
     groups = find_groups() if quota is not None else None
     if quota is None or groups is None:
@@ -184,7 +188,7 @@ def quotas(application: str, quota: float | None) -> Iterator[Quotas | None]:
             log.warning("CPU quotas need root and control groups with the cpu controller: running without them")
         yield None
         return
-    kept = Quotas(groups, application, quota)
+    kept = Quotas(groups, application, quota, warmup)
     kept.start()
     try:
         yield kept

@@ -250,5 +250,5 @@ def _await_executors(spark: SparkSession, cluster: Cluster, patience: float = 90
             )
         time.sleep(0.2)
     surplus = victims(status.executors(), cluster.initial)
-    if surplus:
+    if surplus and cluster.conf.get("spark.dynamicAllocation.enabled") != "true":  # else Spark sees to it
         declare(spark.sparkContext, surplus, cluster.initial)
