@@ -34,7 +34,7 @@ lint: setup
 	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
 
 bench: setup
-	@for b in source jobs loop policies forecast capacity daedalus producer trace memory; do $(BIN)/python benchmarks/$$b.py; done
+	@for b in source jobs loop policies forecast capacity daedalus producer trace memory compare; do $(BIN)/python benchmarks/$$b.py; done
 
 clean:
 	rm -rf $(VENV) .tidegate

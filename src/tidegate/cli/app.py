@@ -1,5 +1,6 @@
 """Commands. Results go to standard output, everything else to standard error; the exit code says what happened:
-0 done, 1 not verified, 2 bad input, 3 something is missing, 4 the query failed, 130 interrupted.
+0 done, 1 not verified or a run of a comparison failed, 2 bad input, 3 something is missing, 4 the query failed,
+130 interrupted.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ from typing import Annotated
 import typer
 
 from tidegate import __version__
+from tidegate.cli.backtest import backtest
+from tidegate.cli.calibrate import calibrate, record, validate
+from tidegate.cli.compare import compare
 from tidegate.cli.console import AsJson, Output, complain, out, print_json
 from tidegate.cli.kafka import broker, produce
 from tidegate.cli.policies import policies
+from tidegate.cli.profile import profile
 from tidegate.cli.run import demo, run
 from tidegate.cli.stored import report, runs
 from tidegate.cli.trace import trace
@@ -45,7 +50,23 @@ def main() -> None:
         sys.exit(2)
 
 
-for _command in (demo, run, report, runs, policies, workloads, trace, produce, broker):
+for _command in (
+    demo,
+    run,
+    compare,
+    backtest,
+    profile,
+    calibrate,
+    validate,
+    record,
+    report,
+    runs,
+    policies,
+    workloads,
+    trace,
+    produce,
+    broker,
+):
     app.command()(_command)
 
 

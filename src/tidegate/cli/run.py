@@ -52,8 +52,13 @@ def run(
     option: Annotated[
         list[str] | None, typer.Option("--option", "-p", help="of the policy or a guard: NAME=VALUE")
     ] = None,
-    engine: Annotated[str, typer.Option(help="spark")] = "spark",
-    mode: Annotated[str, typer.Option(help="active, or monitor: decide and record, never act")] = "active",
+    engine: Annotated[str, typer.Option(help="spark, or simulated: sim, operators")] = "spark",
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="active; monitor: decide and record, never act; native: Spark's own dynamic allocation scales"
+        ),
+    ] = "active",
     duration: Annotated[
         str | None, typer.Option(help="like 90s, 3m, 1h; if not given, 3m, or a trace's own", show_default=False)
     ] = None,
@@ -84,6 +89,7 @@ def run(
     cores: Annotated[int, typer.Option(help="of an executor")] = 1,
     memory: Annotated[int, typer.Option(help="heap of an executor, MiB")] = 512,
     quota: Annotated[float | None, typer.Option(help="cores that an executor on this machine may really use")] = None,
+    grace: Annotated[float, typer.Option(help="CPU-seconds that an executor may use before its quota holds")] = 20.0,
     verify: Annotated[bool, typer.Option(help="check the result against one batch query")] = True,
     ui_port: Annotated[int | None, typer.Option(help="port of Spark's web page; if not given, there is none")] = None,
     output: AsJson = Output.text,
@@ -126,6 +132,7 @@ def run(
         cores=cores,
         memory=memory,
         quota=quota,
+        grace=grace,
         verify=verify,
         ui_port=ui_port,
     )

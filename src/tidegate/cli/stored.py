@@ -22,7 +22,7 @@ def report(
     store: StorePath = DEFAULT_PATH,
 ) -> None:
     """Write a run's report: one HTML file that opens anywhere, offline."""
-    with _existing(store) as kept:
+    with existing(store) as kept:
         found = kept.run(run)
         path = write_report(kept, found.id, store, to)
     show(output, {"run": found.id, "report": str(path)}, escape(f"report: {path}"))
@@ -30,7 +30,7 @@ def report(
 
 def runs(output: AsJson = Output.text, store: StorePath = DEFAULT_PATH) -> None:
     """List the stored runs."""
-    with _existing(store) as kept:
+    with existing(store) as kept:
         found = kept.runs()
     if output is Output.json:
         print_json([{**asdict(run)} for run in found])
@@ -55,7 +55,7 @@ def write_report(store: Store, run: str, beside: Path, to: Path | None) -> Path:
         raise InvalidInput(f"cannot write the report to {path}: {error.strerror}") from None
 
 
-def _existing(path: Path) -> Any:
+def existing(path: Path) -> Any:
     if not path.exists():
         raise InvalidInput(f"there are no runs in {path} yet: `tidegate demo` makes one")
     return Store.open(path)

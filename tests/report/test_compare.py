@@ -1,0 +1,219 @@
+"""The page of a comparison: self-contained, escaped, the best marked, failures told."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tidegate.report.compare import render, write
+from tidegate.report.compare.columns import BY_KEY, COLUMNS
+from tidegate.report.compare.html import facts
+from tidegate.report.compare.page import look, page
+
+EVIL = "</script><script>alert(1)</script>"
+
+
+@dataclass
+class Comparison:
+    runs: list[dict[str, Any]]
+    series: list[dict[str, Any]] = field(default_factory=list)
+    title: str = "two policies"
+    spec: dict[str, Any] = field(default_factory=lambda: {"limits": [1, 8], "duration": 600, "slo": 10})
+
+
+def run(policy: str, seconds: float, late: float, **more: Any) -> dict[str, Any]:
+    return {
+        "run": f"{policy}-{more.get('seed', 0)}",
+        "status": "done",
+        "job": "q1",
+        "workload": "steps",
+        "policy": policy,
+        "engine": "microbatch",
+        "seed": 0,
+        "duration": 600,
+        "latency": {"p50": 1.0, "p95": 4.0, "p99": 9.0, "max": 12.0},
+        "slo": {"target": 10, "violated": late},
+        "workers": {"mean": seconds / 600, "max": 4, "seconds": seconds},
+        "rescales": {"count": 3, "up": 2, "down": 1},
+        "throughput": {"ratio": 1.0},
+        "convergence": [],
+        "recovery": [],
+        "provision": None,
+        "oracle": {"seconds": 1000.0, "ratio": seconds / 1000.0, "violated": 0.0},
+        "cost": None,
+        **more,
+    }
+
+
+def curves(policy: str, **more: Any) -> dict[str, Any]:
+    return {
+        "job": "q1",
+        "workload": "steps",
+        "policy": policy,
+        "seed": 0,
+        "times": [0, 300, 600],
+        "offered": [10.0, 20.0, 20.0],
+        "executors": [1, 2, 3],
+        "oracle": [1, 2, 2],
+        "latency": [1.0, None, 2.0],
+        "backlog": [0, 0, 0],
+        "ecdf": [[1.0, 0.5], [2.0, 1.0]],
+        **more,
+    }
+
+
+def own(document: str) -> str:
+    """The document without scripts."""
+    return re.sub(r"<script.*?</script>", "", document, flags=re.DOTALL)
+
+
+def rows(document: str) -> list[list[str]]:
+    """The cells of every row of every table of policies, as texts."""
+    found = re.findall(r'<tr data-policy="p\d+">(.*?)</tr>', document, flags=re.DOTALL)
+    return [[re.sub(r"<[^>]*>", " ", cell).strip() for cell in re.findall(r"<td.*?</td>", row)] for row in found]
+
+
+def marked(document: str) -> list[str]:
+    return re.findall(r'<td class="best"><b title="best">(.*?)</b>', document)
+
+
+@pytest.fixture(scope="module")
+def document() -> str:
+    evil = f"ds2{EVIL}@time{{x}}"
+    done = [run("static", 2000, 0.1), run(evil, 1500, 0.2)]
+    failed = {**run("static", 0, 0, seed=1), "status": "failed", "error": f"Stopped: {EVIL}"}
+    return render(Comparison([*done, failed], [curves("static"), curves(evil)], title=f"a < b {EVIL}"))
+
+
+def test_it_fetches_nothing(document: str) -> None:
+    assert not re.search(r"(src|href)\s*=|<link|@import|url\(", own(document))
+    assert not re.search(r"<script[^>]*\ssrc", document)
+    assert "Content-Security-Policy\" content=\"default-src 'none';" in document
+
+
+def test_what_comes_from_data_is_escaped(document: str) -> None:
+    assert "alert(1)</script>" not in document
+    assert "<h1>a &lt; b &lt;/script&gt;" in document
+    assert "Stopped: &lt;/script&gt;" in document
+    # neither a column nor a format of Bokeh's in the tooltips
+    assert "&#64;time&#123;x}" in document
+
+
+def test_a_failed_run_is_told_and_its_policy_is_best_in_nothing(document: str) -> None:
+    assert '<span class="badge bad">1 of 3 runs failed</span>' in document
+    assert "<h2>Failed runs</h2>" in document
+    assert "1 of 2 failed" in document
+    assert marked(document) == []
+
+
+def test_all_charts_are_there_to_be_drawn_into_their_places(document: str) -> None:
+    data = re.findall(r'<script type="application/json" id="(.*?)">(.*?)</script>', document)
+    assert [name for name, _ in data] == ["plots-1", "plots0"]
+    places = [place for _, plots in data for place in json.loads(plots)["items"][0]["roots"].values()]
+    assert places == ["plot-1-pareto", *(f"plot0-{key}" for key in KEYS)]
+    assert all(f'id="{place}"' in document for place in places)
+    assert all(f'data-plots="{name}"' in document for name, _ in data)
+
+
+KEYS = ("workload", "workers", "latency", "ecdf", "resources")
+
+
+def test_means_over_seeds_and_cells_with_their_intervals() -> None:
+    seeds = [run("a", used, 0.0, seed=seed) for seed, used in enumerate((900.0, 1000.0, 1100.0))]
+    other = [run("a", 3000.0, 0.5, workload="cosine")]
+    overall, first, second = rows(render(Comparison([*seeds, *other])))
+    # 4.303 * 100 / sqrt(3) = 248 seconds, 0.248 of the oracle's
+    assert first[:3] == ["a", "1.00 ± 0.25", "1 k ± 248"]
+    assert second[:3] == ["a", "3.00", "3 k"]
+    # (1000 + 3000) / 2; the error of the mean of two is half of that of one
+    assert overall[:4] == ["a", "2.00 ± 0.12", "2 k ± 124", "25 % ± 0 %"]
+
+
+def test_the_best_of_each_column_is_marked_with_all_that_read_the_same() -> None:
+    document = render(Comparison([run("a", 2000, 0.0), run("b", 1500, 0.2), run("c", 1500.1, 0.0)]))
+    # twice, over all cells and in the only one: the ratio and worker-seconds of b and c, nobody late of a and c;
+    # in the cell also 2.5 workers of b and c; all else is the same for all
+    overall, cell = document.split("Cell by cell")
+    assert sorted(marked(overall)) == ["0 %", "0 %", "1.5 k", "1.5 k", "1.50", "1.50"]
+    assert sorted(marked(cell)) == ["0 %", "0 %", "1.5 k", "1.5 k", "1.50", "1.50", "2.50", "2.50"]
+    # b uses the least, c a little more and is never late; a is beaten by c
+    assert "late records than <b>b</b>, <b>c</b>." in document
+
+
+def test_one_policy_wins_nothing() -> None:
+    document = render(Comparison([run("a", 2000, 0.1)]))
+    assert marked(document) == []
+    assert "Who wins" not in document
+    assert "one seed each, so chance is not shown" in document
+    assert "±" not in own(document).split("<h2>What the columns mean")[0].replace("<style>", "")
+
+
+def test_without_an_oracle_resources_are_worker_seconds() -> None:
+    runs = [run("a", 2000, 0.1, oracle=None), run("b", 1000, 0.2, oracle=None)]
+    document = render(Comparison(runs, [curves("a", oracle=None), curves("b", oracle=None)]))
+    assert "÷ oracle" not in document
+    assert "as a multiple of the oracle" not in document
+    assert "</i>oracle</span>" not in document
+
+
+def test_a_change_that_was_never_followed_is_told_and_not_the_best() -> None:
+    late = run("a", 2000, 0.1, convergence=[{"at": 1, "seconds": 20.0}, {"at": 2, "seconds": None}])
+    never = run("b", 2000, 0.1, convergence=[{"at": 1, "seconds": None}])
+    slow = run("c", 2000, 0.1, convergence=[{"at": 1, "seconds": 40.0}])
+    document = render(Comparison([late, never, slow]))
+    told = [row[-1] for row in rows(document)[3:]]
+    assert told == ["20 s 1 never", "never", "40 s"]
+    assert marked(document) == ["40 s"]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"limits": [2, 8], "duration": 600, "slo": 10}, {"run": {"minimum": 2, "maximum": 8, "slo": 10, "price": None}}],
+)
+def test_what_was_compared_is_told(spec: dict[str, Any]) -> None:
+    told = [(fact.label, fact.value, fact.note) for fact in facts(page(Comparison([run("a", 1000, 0.0)], spec=spec)))]
+    assert told == [
+        ("Policies", "1", ""),
+        ("Jobs", "1", "q1"),
+        ("Workloads", "1", "steps"),
+        ("Seeds", "1", "0"),
+        ("Duration", "10:00", "each run"),
+        ("Executors", "2 to 8", ""),
+        ("SLO", "10 s", ""),
+        ("Engine", "microbatch", ""),
+    ]
+
+
+def test_nothing_finished() -> None:
+    document = render(Comparison([{**run("a", 0, 0), "status": "failed", "error": "no"}]))
+    assert "No run was finished." in document
+    assert "application/json" not in document
+
+
+def test_charts_of_the_first_forty_cells_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidegate.report.compare.html.DRAWN", 1)
+    runs = [run("a", 1000, 0.0, job=job) for job in ("q1", "q2", "q3")]
+    document = render(Comparison(runs, [curves("a", job=job) for job in ("q1", "q2", "q3")]))
+    assert "first 1 cells; 2 more have tables only" in document
+    assert re.findall(r'id="(plots.*?)"', document) == ["plots-1", "plots0"]
+
+
+def test_every_column_is_explained_and_fourteen_policies_look_different() -> None:
+    assert all(column.note.endswith(".") for column in COLUMNS)
+    assert len({(look(index).colour, look(index).dash) for index in range(14)}) == 14
+
+
+def test_a_cell_knows_its_slo_and_its_oracle() -> None:
+    (cell,) = page(Comparison([run("a", 2000, 0.1), run("a", 2200, 0.1, seed=1)])).cells
+    assert cell.target == 10
+    assert cell.oracle is not None
+    assert cell.oracle.mean == 1000
+    assert cell.estimates(BY_KEY["seconds"])["a"].mean == 2100
+
+
+def test_it_is_written_with_its_folders(tmp_path: Path) -> None:
+    path = write(Comparison([run("a", 1000, 0.0)]), tmp_path / "new" / "page.html")
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
