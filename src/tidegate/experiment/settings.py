@@ -14,6 +14,7 @@ from tidegate.presets import Options, autoscaler
 from tidegate.sim.batches import model
 from tidegate.sim.papers import paper_query
 from tidegate.workloads import Shape, named
+from tidegate.workloads.trace import version
 
 #: Spark; micro-batches as Spark runs them, simulated; operators with workers of their own, as in the papers, simulated
 ENGINES = ("spark", "sim", "operators")
@@ -44,7 +45,9 @@ class Kafka:
 
 
 @lru_cache(maxsize=8)
-def _load(name: str, duration: float, peak: float, seed: int | None, noise: float) -> Shape:
+def _load(version: tuple[int, int], name: str, peak: float, drawn: tuple[float, int | None, float]) -> Shape:
+    """A run asks for its workload often; a file that has changed is another workload."""
+    duration, seed, noise = drawn
     return named(name, duration, peak, seed=seed, noise=noise)
 
 
@@ -140,7 +143,8 @@ class Experiment:
         return self.partitions or 3 * self.maximum * self.cores
 
     def load(self) -> Shape:
-        return _load(self.workload, self.duration, self.peak, self.workload_seed, self.noise)
+        drawn = (self.duration, self.workload_seed, self.noise)
+        return _load(version(self.workload), self.workload, self.peak, drawn)
 
     @property
     def source(self) -> str:

@@ -21,7 +21,7 @@ from tidegate.sim.microbatch import MicroBatchEngine
 from tidegate.sim.operators import OperatorEngine
 from tidegate.sim.pace import Pace
 from tidegate.sim.papers import paper_query
-from tidegate.workloads import named
+from tidegate.workloads import Shape
 
 #: told every tick
 Watch = Callable[[Tick], None]
@@ -43,12 +43,12 @@ def _autoscaler(e: Experiment) -> Autoscaler:
 
 
 def offered(e: Experiment) -> Cumulative:
-    return _offered(e.workload, e.duration, e.peak, e.workload_seed, e.noise)
+    return _offered(e.load())
 
 
 @lru_cache(maxsize=16)
-def _offered(name: str, duration: float, peak: float, seed: int | None, noise: float) -> Cumulative:
-    return Cumulative.of(named(name, duration, peak, seed=seed, noise=noise))
+def _offered(load: Shape) -> Cumulative:
+    return Cumulative.of(load)
 
 
 def batch_model(e: Experiment) -> BatchModel:

@@ -32,6 +32,11 @@ def trace(name: str) -> Steps:
     return _cached(file, option.removeprefix("gaps=") or None, _version(file))
 
 
+def version(name: str) -> tuple[int, int]:
+    """Of a workload by its name: of a trace it changes when the file does."""
+    return _version(name.removeprefix(PREFIX).partition("?")[0]) if name.startswith(PREFIX) else (0, 0)
+
+
 def _version(file: str) -> tuple[int, int]:
     """Changes when the file does."""
     try:
