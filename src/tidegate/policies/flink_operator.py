@@ -102,6 +102,8 @@ class FlinkOperator:
     _fewer: dict[str, Fewer] = field(default_factory=dict, repr=False)
     #: (workers, true rate) before the last rescales
     _history: dict[str, deque[tuple[int, float]]] = field(default_factory=dict, repr=False)
+    #: the last observation and what followed from it; needs no memory
+    memo: tuple[Observation, dict[str, Evaluation]] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check(self, "policy flink-operator")
@@ -117,7 +119,9 @@ class FlinkOperator:
         if obs.time >= self._changed + self.stabilization_interval:
             for v in seen:
                 self._collect(obs.time, v)
-            self._delay(obs.time, seen)
+            found = self._evaluate(obs.time, seen) if self._full(obs.time) else {}
+            self.memo = obs, found
+            self._delay(obs.time, found)
 
     def _restart(self, time: float, names: set[str]) -> None:
         """Forget the figures of another number of executors; their true rates tell how the query scales."""
@@ -141,8 +145,7 @@ class FlinkOperator:
             parts.append(Part(time, v.workers, v.lag))
         parts[-1].add(v, self.lag_threshold)
 
-    def _delay(self, time: float, seen: Iterable[Vertex]) -> None:
-        found = self._evaluate(time, seen) if self._full(time) else {}
+    def _delay(self, time: float, found: Mapping[str, Evaluation]) -> None:
         self._fewer = {name: kept for name, kept in self._fewer.items() if name in found}  # the rest was interrupted
         for name, one in found.items():
             wanted = self._wanted(name, one)
@@ -158,7 +161,9 @@ class FlinkOperator:
         if not self._full(obs.time):
             left = self._changed + self.stabilization_interval + self.metrics_window - obs.time
             return hold(obs, f"the metrics window is full in {left:.0f} s", wait=left)
-        found = self._evaluate(obs.time, vertices(obs, self.busy_aggregator))
+        # what was just observed was evaluated then
+        just = self.memo is not None and self.memo[0] is obs
+        found = self.memo[1] if just and self.memo else self._evaluate(obs.time, vertices(obs, self.busy_aggregator))
         if not found:
             return hold(obs, "rate or busy time is not known")
         wishes = {name: self._settled(obs.time, name, one) for name, one in found.items()}

@@ -10,6 +10,9 @@ import numpy as np
 from tidegate.score.oracle_demand import Whole
 from tidegate.score.oracle_search import Layer, Search
 
+#: numbers that may be kept at once: 64 MB
+FITS = 2**23
+
 
 @dataclass(frozen=True, slots=True)
 class Arc:
@@ -36,9 +39,10 @@ class _Walk:
 def schedules(search: Search) -> Whole | None:
     """Executors by workload and tick; `None` where some workload has no schedule within the costs that were kept."""
     ticks = search.demand.most.shape[1] - 1
-    stride = math.isqrt(ticks) + 1
-    # only every stride-th layer is kept; those between are made again, which saves far more memory than it costs time
-    kept = [layer for k, layer in enumerate(search.layers(search.first(), 0, ticks)) if k % stride == 0 or k == ticks]
+    first = search.first()
+    # where not all layers fit only every stride-th is kept; those between are made again
+    stride = 1 if first.best.size * (ticks + 1) <= FITS else math.isqrt(ticks) + 1
+    kept = [layer for k, layer in enumerate(search.layers(first, 0, ticks)) if k % stride == 0 or k == ticks]
     if not np.isfinite(kept[-1].best.max(axis=(0, 1, 3))).all():
         return None
     walks = [_begin(search, kept[-1], task) for task in range(search.demand.most.shape[0])]
