@@ -64,8 +64,8 @@ def backtest(
     oracle that knows the whole trace, and the fewest executors that are enough if they are always there. `--tune`
     searches settings on the first two thirds of the trace, and tells what they are worth on the last.
     """
+    from tidegate.core.amounts import duration  # noqa: PLC0415
     from tidegate.experiment.backtest import Backtest, beyond, experiment  # noqa: PLC0415
-    from tidegate.experiment.fields import duration  # noqa: PLC0415
     from tidegate.experiment.verdict import chosen  # noqa: PLC0415
 
     run = {"minimum": min_executors, "maximum": max_executors, "initial": initial, "price": price}

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from tidegate.cli import values
 from tidegate.cli.console import AsJson, Output, complain, err, out, show
-from tidegate.core import EnvironmentMissing, InvalidInput, TidegateError
+from tidegate.core import EnvironmentMissing, InvalidInput, TidegateError, amounts
 
 if TYPE_CHECKING:
     from tidegate.kafka import Produced, Progress
@@ -69,11 +68,11 @@ def produce(
     from tidegate.jobs import events as kinds  # noqa: PLC0415
     from tidegate.workloads import named  # noqa: PLC0415
 
-    peak = values.rate(rate)
-    shape = named(workload, values.duration(duration), peak)
+    peak = amounts.rate(rate)
+    shape = named(workload, amounts.duration(duration), peak)
     kind = kinds(_kind(events, job), seed=seed, rate=peak)
     stop = stopped_by_signals()
-    kafka.reach(bootstrap, values.duration(patience), say)
+    kafka.reach(bootstrap, amounts.duration(patience), say)
     found = kafka.create(bootstrap, topic, partitions)
     _tell_what_is_there(bootstrap, topic, partitions, found)
     target = kafka.Target(bootstrap, topic, found)

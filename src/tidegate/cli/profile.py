@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from tidegate.cli.console import AsJson, Output, show
-from tidegate.core import InvalidInput
+from tidegate.core import InvalidInput, amounts
 
 #: of what the most executors can do, the rate that the query's batches are made for where none is given
 FILLED = 0.8
@@ -35,16 +35,15 @@ def profile(
     """
     from dataclasses import replace  # noqa: PLC0415
 
-    from tidegate.experiment import fields  # noqa: PLC0415
     from tidegate.experiment.profiling import profile as make  # noqa: PLC0415
     from tidegate.experiment.settings import Experiment  # noqa: PLC0415
     from tidegate.experiment.simulated import capacity  # noqa: PLC0415
 
     if engine == "spark":
         raise InvalidInput("profile: the runs are simulated: need engine sim or operators, got spark")
-    numbers: dict[str, Any] = {"minimum": min_executors, "maximum": max_executors, "trigger": fields.duration(trigger)}
+    numbers: dict[str, Any] = {"minimum": min_executors, "maximum": max_executors, "trigger": amounts.duration(trigger)}
     asked = Experiment(job=job, model=model, engine=engine, policy="static", **numbers)
-    highest = FILLED * capacity(asked, max_executors) if rate is None else fields.rate(rate)
+    highest = FILLED * capacity(asked, max_executors) if rate is None else amounts.rate(rate)
     found = make(replace(asked, peak=highest))
     try:
         to.write_text(found.text, encoding="utf-8")

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from tidegate.cli.console import AsJson, Output, StorePath, complain, interrupt_once, show
 from tidegate.cli.stored import write_report
-from tidegate.core import InvalidInput, UnknownName
+from tidegate.core import InvalidInput, UnknownName, amounts
 from tidegate.store import DEFAULT_PATH, Store
 
 SOURCES = ("embedded", "kafka")
@@ -121,13 +121,13 @@ def run(
         minimum=min_executors,
         maximum=max_executors,
         initial=initial,
-        slo=values.duration(slo),
-        trigger=values.duration(trigger),
+        slo=amounts.duration(slo),
+        trigger=amounts.duration(trigger),
         limit=limit,
         partitions=partitions,
         seed=seed,
         skew=skew,
-        kafka=Kafka(bootstrap, topic, produce, sink, values.duration(patience)) if source == "kafka" else None,
+        kafka=Kafka(bootstrap, topic, produce, sink, amounts.duration(patience)) if source == "kafka" else None,
         master=master,
         cores=cores,
         memory=memory,

@@ -11,10 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.cli import values
 from tidegate.cli.console import AsJson, Output, err, out, print_json
 from tidegate.cli.drawing import bars, plot, short, span
-from tidegate.core import InvalidInput
+from tidegate.core import InvalidInput, amounts
 
 if TYPE_CHECKING:  # numpy comes with it
     from tidegate.workloads import Shape
@@ -39,8 +38,8 @@ def workloads(
     """
     from tidegate.workloads import NAMED, named  # noqa: PLC0415
 
-    length = None if duration is None else values.duration(duration)
-    peak = None if rate is None else values.rate(rate)
+    length = None if duration is None else amounts.duration(duration)
+    peak = None if rate is None else amounts.rate(rate)
     names = list(NAMED) if name is None else [name]
     shapes = {one: named(one, length, peak, seed=seed, noise=noise) for one in names}
     if output is Output.json:
