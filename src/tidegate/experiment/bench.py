@@ -88,7 +88,7 @@ def lead(cell: Cell, status: str) -> dict[str, Any]:
         "policy": cell.policy,
         "engine": e.engine,
         "mode": e.mode,
-        "source": e.source if e.engine == "spark" else "simulated",
+        "source": e.source,
         "seed": cell.seed,
         "options": dict(e.options),
     }

@@ -30,8 +30,8 @@ def rehearse(e: Experiment, store: Store, say: Say, watch: Callable[[Tick], None
         if status == "failed":
             raise
         return Outcome(run, status, {})
-    named_by = {key: getattr(e, key) for key in ("job", "workload", "policy", "engine", "mode")}
-    lead = {"run": run, "status": "done", **named_by, "source": "simulated", "duration": e.duration}
+    named_by = {key: getattr(e, key) for key in ("job", "workload", "policy", "engine", "mode", "source")}
+    lead = {"run": run, "status": "done", **named_by, "duration": e.duration}
     measured = figures(trial, Aims(e.slo, e.price), oracles([e])[0])
     result = {**lead, "offered": round(trial.arrivals.whole), **measured, **cost(e), "rerun_tasks": 0, "verified": None}
     store.end(run, "done", result)

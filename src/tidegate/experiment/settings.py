@@ -148,6 +148,8 @@ class Experiment:
 
     @property
     def source(self) -> str:
+        if self.engine != "spark":
+            return "simulated"
         return "embedded" if self.kafka is None else "kafka"
 
     @property
