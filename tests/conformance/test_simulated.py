@@ -29,6 +29,8 @@ MODEL = BatchModel(
     "simulated", fixed=0.5, overhead=0.0, cost=1e-4, tasks=48, stages=2, first=0.7, passed=0.5, startup=8.0, leave=0.0,
     cold=3.0, noise=0.03,
 )  # fmt: skip
+#: seconds between observations
+PERIOD = 3.0
 #: time to finish after the workload's end
 DRAIN = 300.0
 WORKLOADS: Mapping[str, Shape] = {
@@ -62,10 +64,10 @@ UNKNOWN = Bound(late=0.9, cost=1.0)
 BOUNDS: Mapping[str, Bound] = {
     # it gives one of two back as the sine begins to rise, and leaves each rescale alone for three minutes
     "daedalus": Bound(late=0.80, cost=0.70),
-    "dhalion": Bound(late=0.75, cost=0.65),
+    "dhalion": Bound(late=0.95, cost=0.65),
     "ds2": Bound(late=0.70, cost=0.65),
     "dstreams": Bound(late=0.30, cost=0.80),
-    "flink-operator": Bound(late=0.30, cost=0.75, options=HOUR),
+    "flink-operator": Bound(late=0.40, cost=0.75, options=HOUR),
     "flink-reactive": Bound(late=0.05, cost=0.99),
     "hpa-cpu": Bound(late=0.20, cost=0.80),
     "hpa-varga": Bound(late=0.20, cost=0.80),
@@ -95,7 +97,7 @@ def run(policy: str, workload: str, profile: str = "") -> Result:
     engine = MicroBatchEngine(MODEL, Query(10.0, MOST, drain=DRAIN), arrivals, 2, seed=1)
     further = {"profile": profile} if "profile" in PRESETS[policy].own else {}
     scaler = autoscaler(policy, LIMITS, {**bound.options, **further})
-    ticks = list(control(engine, scaler, engine))
+    ticks = list(control(engine, scaler, engine, period=PERIOD))
     return result(shape, ticks, Ages.at(engine.finished(), arrivals).share_above(LATE))
 
 

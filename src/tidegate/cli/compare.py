@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from tidegate.cli.comparison import progress, rows
+from tidegate.cli.comparison import profiles, progress, rows
 from tidegate.cli.console import AsJson, Output, StorePath, complain, err, interrupt_once, out, print_json
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.store import DEFAULT_PATH
@@ -108,6 +108,8 @@ def compare(
         print_json({"runs": outcome.runs})
     else:
         out.print(rows(outcome.runs), highlight=False)
+        for line in profiles(outcome.runs):
+            out.print(escape(line), soft_wrap=True, highlight=False)
         took = time.monotonic() - began
         out.print(
             escape(f"{len(outcome.runs)} runs, {took:.1f} s; report: {path / 'report.html'}"),

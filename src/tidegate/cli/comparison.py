@@ -103,3 +103,12 @@ def written(value: Interval, name: str) -> str:
     form = COLUMNS[name][1]
     half = f" ±{form.format(value.half)}" if value.half is not None and name in SURE else ""
     return f"{form.format(value.mean)}{half}"
+
+
+def profiles(runs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What policies that need a profile spent before, a line for each of them and each job."""
+    spent = {(run["job"], run["policy"]): run["profiling"]["worker_seconds"] for run in runs if run.get("profiling")}
+    return [
+        f"{policy} on {job}: {seconds / 3600:,.1f} worker-hours of profiling runs before, not counted above"
+        for (job, policy), seconds in spent.items()
+    ]

@@ -94,7 +94,7 @@ COLUMNS: tuple[Column, ...] = (
         "worker-s",
         "workers.seconds",
         count,
-        "Executors times the seconds that they were there, used or not: what is paid for.",
+        "Executors times seconds, each from being asked for until it was gone, used or not: what is paid for.",
         overall=True,
         group="Resources",
     ),
@@ -177,6 +177,15 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column(
         "cost", "cost", "cost", _money, "Worker-seconds at the price of an executor-hour.", overall=True, group="Money"
+    ),
+    Column(
+        "profiling",
+        "profile",
+        "profiling.worker_seconds",
+        count,
+        "Worker-seconds of the profiling runs that a policy needs before it can work. They are not counted elsewhere: a"
+        " profile is made once for a job.",
+        group="Before",
     ),
 )
 BY_KEY: Mapping[str, Column] = {column.key: column for column in COLUMNS}
