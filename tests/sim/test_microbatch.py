@@ -170,8 +170,8 @@ def test_what_is_seen_is_what_the_spark_engine_reads_from_reports(workload: str)
         seen = running.observe()
         for batch in seen.batches:
             log.add(as_spark_reports(batch))
-        if running._idle is not None:
-            log.idle(running._idle)
+        if running._seen.idle is not None:
+            log.idle(running._seen.idle)
         if seen.batches and running._running is None and log.trigger is not None:
             compared += 1
             found = (seen.arrival_rate, seen.processing_rate, seen.latency, seen.trigger, seen.backlog)

@@ -20,9 +20,8 @@ from tidegate.core import Batch, Decision, Event, ExecutorSample, Observation, O
 from tidegate.score.trial import Cumulative, Finished
 from tidegate.sim.batches import BatchModel, Query
 from tidegate.sim.pace import DRAWS, Pace, draws
+from tidegate.sim.seen import Seen
 
-#: spans over which the Spark engine takes arrivals and what is processed (`spark.progress`)
-ARRIVALS, PROCESSED = 5.0, 15.0
 #: executors that worked for so many times `fade` are as fast as they get
 GROWN = 5.0
 #: age of the executors of the start
@@ -97,11 +96,7 @@ class MicroBatchEngine:
         self._reruns = 0
         self._fresh: list[Batch] = []
         self._events: list[Event] = []
-        self._last: Batch | None = None
-        self._trigger: float | None = None
-        self._idle: float | None = None
-        self._arrived: deque[tuple[float, float]] = deque(maxlen=64)
-        self._finished: deque[tuple[float, float]] = deque(maxlen=64)
+        self._seen = Seen()
         self._work = 0.0
         self._looked, self._mark = 0.0, 0.0  # when it was last looked, and the task time then
         #: of each batch: when it was done, its first record and the one after its last, how long it took
@@ -177,20 +172,21 @@ class MicroBatchEngine:
             raise QueryEnded("the workload is over")
         fresh, self._fresh = tuple(self._fresh), []
         events, self._events = tuple(self._events), []
-        last, cycle, duration = self._last, None, None
+        seen, cycle, duration = self._seen, None, None
+        last = seen.last
         if last is not None:
             duration = last.finished - last.planned
-            cycle = max(self._trigger or 0.0, duration)
-        rate = self._slope(self._arrived, ARRIVALS, self._idle)
+            cycle = max(seen.trigger or 0.0, duration)
+        rate = seen.arrival_rate()
         return Observation(
             time=now,
             executors=len(self._workers) + self._leaving,
             requested=self.requested,
             arrival_rate=rate,
-            processing_rate=self._slope(self._finished, PROCESSED, None),
-            backlog=self._backlog(now, rate),
-            latency=self._latency(),
-            trigger=self._trigger,
+            processing_rate=seen.processing_rate(),
+            backlog=seen.backlog(now, rate),
+            latency=seen.latency(),
+            trigger=seen.trigger,
             batch_duration=duration,
             ceiling=None if last is None else self._model.ceiling,
             state_rows=round(self._model.state * (rate or 0.0)) if self._model.state else None,
@@ -302,10 +298,11 @@ class MicroBatchEngine:
         begin = self._done
         end = min(arrived, begin + self._query.limit)
         if end - begin < 1.0 or not self._workers:  # nothing to do at this trigger
-            self._idle = time if end - begin < 1.0 else self._idle
+            if end - begin < 1.0:
+                self._seen.idle = time
             self._event = self._grid(time)
             return
-        self._arrive(time, arrived)
+        self._seen.plan(time, arrived)
         fixed, tasks, speed = self._time_of(end - begin, time)
         task = tasks / -(-self._model.tasks // (len(self._workers) * self._model.cores))
         share = min(1.0, self._work / tasks) if tasks > 0 else 0.0
@@ -333,15 +330,11 @@ class MicroBatchEngine:
 
     def _finish(self, run: Running) -> None:
         time = run.finishes
-        last = self._last
         done = Batch(self._batch, run.planned, time, run.begin, run.end, run.arrived, round(run.end - run.begin))
-        self._trigger = None if last is None else run.planned - last.planned
-        self._last, self._running, self._batch = done, None, self._batch + 1
+        self._seen.finish(done)
+        self._running, self._batch = None, self._batch + 1
         self._fresh.append(done)
         self._spent += (run.busy_to - run.busy_from) * run.share
-        if not self._finished:
-            self._finished.append((run.planned, run.begin))
-        self._finished.append((time, run.end))
         self._done_at.append((time, run.begin, run.end, time - run.planned))
         if self.requested < len(self._workers):
             self._shrink(time)
@@ -353,58 +346,12 @@ class MicroBatchEngine:
         trigger, phase = self._query.trigger, self._query.phase
         return phase + (math.floor((time - phase) / trigger + 1e-9) + 1) * trigger if trigger else time + 0.1
 
-    def _arrive(self, time: float, arrived: float) -> None:
-        if self._idle is not None and self._arrived and self._arrived[-1][0] < self._idle < time:
-            self._arrived.append((self._idle, self._arrived[-1][1]))
-        self._idle = None
-        self._arrived.append((time, arrived))
-
     # what is seen
 
     def _draw(self) -> float:
         k = self._next_draw
         self._next_draw = (k + 1) % DRAWS
         return self._draws[k]
-
-    def _slope(self, points: deque[tuple[float, float]], window: float, idle: float | None) -> float | None:
-        """As `spark.progress` takes it: from the youngest point that is old enough to the last."""
-        count = len(points)
-        if not count or (count < 2 and idle is None):
-            return None
-        last_time, last = points[-1]
-        if idle is not None and idle > last_time:
-            last_time, count = idle, count + 1
-        for time, value in reversed(points):
-            if time <= last_time - window:
-                return (last - value) / (last_time - time)
-        time, value = points[0]
-        return (last - value) / (last_time - time) if last_time > time else None
-
-    def _backlog(self, now: float, rate: float | None) -> float | None:
-        if self._last is None:
-            return None
-        time, arrived = self._arrived[-1]
-        since = (rate or 0.0) * max(0.0, now - max(time, self._idle or 0.0))
-        return max(0.0, arrived + since - self._last.end)
-
-    def _latency(self) -> float | None:
-        """Age of the last batch's oldest record, by straight lines between plannings."""
-        last = self._last
-        if last is None:
-            return None
-        record = last.begin
-        before = self._arrived[0]
-        for point in reversed(self._arrived):
-            if point[1] <= record:
-                before = point
-                break
-            after = point
-        else:
-            return last.finished - before[0]
-        if before[1] == record or before is self._arrived[-1]:
-            return last.finished - before[0]
-        share = (record - before[1]) / (after[1] - before[1])
-        return last.finished - before[0] - share * (after[0] - before[0])
 
     def _used(self, now: float) -> float:
         """Task time of an executor that was there from the start."""
@@ -414,7 +361,7 @@ class MicroBatchEngine:
         return self._spent + run.share * min(max(now - run.busy_from, 0.0), run.busy_to - run.busy_from)
 
     def _samples(self, now: float, cycle: float | None) -> tuple[ExecutorSample, ...]:
-        model, run, last, looked, mark = self._model, self._running, self._last, self._looked, self._mark
+        model, run, last, looked, mark = self._model, self._running, self._seen.last, self._looked, self._mark
         cores, idle, workers = model.cores, model.idle, self._workers
         active = min(cores, model.tasks) if run is not None and run.busy_from <= now < run.busy_to else 0
         rate = (last.end - last.begin) / cycle / len(workers) if last is not None and cycle and workers else None
@@ -432,7 +379,7 @@ class MicroBatchEngine:
         return tuple(found)
 
     def _operators(self, cycle: float | None) -> tuple[OperatorSample, ...]:
-        last, model = self._last, self._model
+        last, model = self._seen.last, self._model
         if last is None or not cycle:
             return ()
         rate, busy = (last.end - last.begin) / cycle, self._work * len(self._workers) * model.cores / cycle
