@@ -37,7 +37,7 @@ def beaten(e: Experiment) -> str | None:
     first=st.integers(1, 6),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=25, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_on_micro_batches(  # noqa: PLR0913, PLR0917
     policy: str, job: str, workload: str, share: float, slo: float, first: int, seed: int
 ) -> None:

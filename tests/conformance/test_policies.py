@@ -85,7 +85,7 @@ every_preset = pytest.mark.parametrize("name", sorted(PRESETS))
 #: examples are large, and making a failing one smaller takes minutes: not here
 with_or_without_profile = settings(
     deadline=None,
-    max_examples=18,
+    max_examples=15,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
