@@ -36,8 +36,9 @@ def demo(
         # three executors of a third of a core leave half a core of a two-core machine to the driver
         quota=0.35,
         partitions=6,
-        # a tide of minutes, not of a day: everything that Kubernetes counts in minutes is counted in seconds
-        options={"interval": 5, "window": 10, "readiness": 10, "down-window": 15},
+        # a tide of minutes, not of a day: everything that Kubernetes counts in minutes is counted in seconds; half the
+        # usual CPU, since one executor of a fast machine could do it all and nothing would be seen
+        options={"interval": 5, "window": 10, "readiness": 10, "down-window": 15, "target": 0.35},
         slo=15.0,
     )
     _run(chosen, output, store)
