@@ -1,5 +1,8 @@
 """No policy, in either simulator, needs fewer worker-seconds than the oracle at an equal or smaller share of late
 records.
+
+Left out is `espa-q11`, whose window operator is faster or slower after each start (`Operator.spread`): the oracle knows
+its usual rate, and a lucky start can do with less (docs/simulator.md).
 """
 
 from __future__ import annotations
@@ -51,6 +54,7 @@ def test_on_micro_batches(  # noqa: PLR0913, PLR0917
 
 @given(
     policy=st.sampled_from(OPERATORS),
+    job=st.sampled_from(["espa-q1", "daedalus-ysb", "phoebe-tsw"]),
     workload=st.sampled_from(["tide", "steps", "random", "constant"]),
     share=st.floats(0.1, 1.0),
     slo=st.sampled_from([45.0, 120.0, 600.0]),
@@ -59,11 +63,11 @@ def test_on_micro_batches(  # noqa: PLR0913, PLR0917
 )
 @settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_on_isolated_operators(  # noqa: PLR0913, PLR0917
-    policy: str, workload: str, share: float, slo: float, first: int, seed: int
+    policy: str, job: str, workload: str, share: float, slo: float, first: int, seed: int
 ) -> None:
-    base = Experiment(job="espa-q1", engine="operators", policy="static", minimum=3, maximum=12, slo=slo)
+    base = Experiment(job=job, engine="operators", policy="static", minimum=3, maximum=12, slo=slo)
     e = Experiment(
-        job="espa-q1", engine="operators", policy=policy, workload=workload, slo=slo, minimum=3, maximum=12,
+        job=job, engine="operators", policy=policy, workload=workload, slo=slo, minimum=3, maximum=12,
         initial=first, seed=seed, duration=1200.0, peak=share * capacity(base, 12),
     )  # fmt: skip
     assert beaten(e) is None
