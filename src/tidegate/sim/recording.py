@@ -14,8 +14,8 @@ from tidegate.core import InvalidInput, Observation, Tick
 from tidegate.score.trial import Cumulative
 from tidegate.workloads import from_spec
 
-#: digits of times and of records that are kept
-MILLI, WHOLE = 3, 0
+#: digits of times that are kept
+MILLI = 3
 
 
 @dataclass(frozen=True, slots=True)
