@@ -20,12 +20,12 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from tidegate.cluster.quota import Quotas, quotas
+from tidegate.cluster.session import Cluster, session, workspace
 from tidegate.core import Batch, Decision
 from tidegate.jobs import job
+from tidegate.sources.embedded import register
 from tidegate.spark.engine import SparkEngine
-from tidegate.spark.quota import Quotas, quotas
-from tidegate.spark.session import Cluster, session, workspace
-from tidegate.spark.source import register
 from tidegate.workloads import Constant
 
 STEPS = (1, 2, 4, 8, 2)

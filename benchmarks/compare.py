@@ -17,13 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tidegate.compare.cell_runner import simulators
+from tidegate.compare.cells import Cell, cells
+from tidegate.compare.execution import compare, on_simulators
+from tidegate.compare.folder import Folder
+from tidegate.compare.grid import grid
 from tidegate.experiment import Experiment
-from tidegate.experiment.bench import simulators
-from tidegate.experiment.cells import Cell, cells
-from tidegate.experiment.compare import compare, on_simulators
-from tidegate.experiment.folder import Folder
-from tidegate.experiment.grid import grid
-from tidegate.experiment.simulated import capacity, simulate
+from tidegate.experiment.simulation import capacity, simulate
 
 REACTIVE = [
     "static", "hpa-cpu", "hpa-varga", "ds2", "dhalion", "flink-reactive", "flink-operator", "keda-lag", "spark-dra",

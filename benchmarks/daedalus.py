@@ -25,13 +25,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from tidegate.cluster.quota import Quotas, quotas
+from tidegate.cluster.session import Cluster, session, workspace
 from tidegate.core import Batch, Decision, Limits, Observation
 from tidegate.jobs import job
 from tidegate.policies import Daedalus
+from tidegate.sources.embedded import register
 from tidegate.spark.engine import SparkEngine
-from tidegate.spark.quota import Quotas, quotas
-from tidegate.spark.session import Cluster, session, workspace
-from tidegate.spark.source import register
 from tidegate.workloads import Constant, Shape, Steps
 
 #: 12 tasks fill the slots of 1, 2, 3 and 4 executors evenly

@@ -23,10 +23,10 @@ os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tidegate.cluster.session import ROCKSDB
 from tidegate.jobs import JOBS
-from tidegate.spark.session import ROCKSDB
-from tidegate.spark.source import register
-from tidegate.spark.streams import stream
+from tidegate.sources.embedded import register
+from tidegate.sources.streams import stream
 from tidegate.workloads import Constant
 
 #: batches until the JVM has compiled what it runs, on the same core

@@ -9,14 +9,14 @@ import statistics
 import time
 from contextlib import closing
 
+from tidegate.cluster.quota import quotas
+from tidegate.cluster.session import Cluster, session, workspace
 from tidegate.core import Limits
 from tidegate.jobs import job
 from tidegate.presets import autoscaler
+from tidegate.sources.embedded import register
 from tidegate.spark.clock import WallClock
 from tidegate.spark.engine import SparkEngine
-from tidegate.spark.quota import quotas
-from tidegate.spark.session import Cluster, session, workspace
-from tidegate.spark.source import register
 from tidegate.workloads import Constant
 
 

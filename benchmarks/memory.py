@@ -18,7 +18,8 @@ from collections import defaultdict
 from pathlib import Path
 
 from tidegate.core import Tick
-from tidegate.experiment import Experiment, run
+from tidegate.experiment import Experiment
+from tidegate.runner import run
 from tidegate.store import Store
 
 PAGE = os.sysconf("SC_PAGE_SIZE")

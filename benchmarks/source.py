@@ -21,7 +21,7 @@ os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from tidegate.spark.source import register
+from tidegate.sources.embedded import register
 from tidegate.workloads import Constant
 
 ROWS = 8_000_000

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from pyspark.sql import functions as F
 
-from tidegate.spark.processes import tree, tree_cpu_seconds
-from tidegate.spark.session import workspace
-from tidegate.spark.traces import Machine, batch_session
+from tidegate.cluster.processes import tree, tree_cpu_seconds
+from tidegate.cluster.session import workspace
+from tidegate.traces import Machine, batch_session
 
 FILES = 16
 DAY = 1_714_521_600  # 2024-05-01, UTC

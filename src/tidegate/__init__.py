@@ -12,13 +12,13 @@ __version__ = "0.1.0"
 __all__ = ["Attachment", "__version__", "attach"]
 
 if TYPE_CHECKING:
-    from tidegate.spark.attach import Attachment, attach
+    from tidegate.attachment import Attachment, attach
 
 
 def __getattr__(name: str) -> Any:
     """Spark is imported only by those who use it: the command line answers `--help` without."""
     if name in ("Attachment", "attach"):
-        from tidegate import spark  # noqa: PLC0415
+        from tidegate import attachment  # noqa: PLC0415
 
-        return getattr(spark, name)
+        return getattr(attachment, name)
     raise AttributeError(f"module 'tidegate' has no attribute {name!r}")

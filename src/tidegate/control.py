@@ -22,7 +22,7 @@ from tidegate.core import (
     hold,
 )
 from tidegate.memory import memory, recall
-from tidegate.policies.guards.tempered import spread, stays
+from tidegate.policies.guards.adjustments import spread, stays
 
 
 @dataclass(slots=True)

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
+from tidegate.backtest import request as module
+from tidegate.backtest import tune as search
+from tidegate.backtest.tune import Score
 from tidegate.capacity.profiletext import parse
+from tidegate.compare.grid import grid, read
+from tidegate.compare.results import read_table
 from tidegate.core import QueryFailed
-from tidegate.experiment import backtest as module
-from tidegate.experiment import tune as search
-from tidegate.experiment.grid import grid, read
-from tidegate.experiment.results import read_table
 from tidegate.experiment.settings import Experiment
-from tidegate.experiment.tune import Score
 from tidegate.report import compare as report
-from tidegate.sim.batches import BatchModel, text
+from tidegate.sim.batch_model import BatchModel, text
 
 Command = Callable[..., Any]
 

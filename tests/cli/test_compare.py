@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tidegate.compare import cell_runner
+from tidegate.compare.results import read_table
 from tidegate.core import QueryFailed
-from tidegate.experiment import bench
-from tidegate.experiment.results import read_table
 from tidegate.experiment.settings import Experiment
 
 Command = Callable[..., Any]
@@ -37,8 +37,8 @@ def trouble(monkeypatch: pytest.MonkeyPatch) -> dict[str, BaseException]:
             raise found[e.policy]
         return real.simulate(e)
 
-    real = bench.simulators()
-    monkeypatch.setattr(bench, "simulators", lambda: bench.Bench(simulate, real.oracles, real.figures))
+    real = cell_runner.simulators()
+    monkeypatch.setattr(cell_runner, "simulators", lambda: cell_runner.Bench(simulate, real.oracles, real.figures))
     return found
 
 

@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from tidegate.cli.trace import document, summary
-from tidegate.spark.traces.counting import Example
-from tidegate.spark.traces.result import Envelope, Hot, Problem, Size, Skew, Trace
+from tidegate.traces.counting import Example
+from tidegate.traces.result import Envelope, Hot, Problem, Size, Skew, Trace
 
 START = datetime(2024, 5, 1, tzinfo=UTC)
 SIZE = Size(

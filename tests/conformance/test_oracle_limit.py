@@ -12,10 +12,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tidegate.experiment import Experiment
-from tidegate.experiment.simulated import capacity, oracles, simulate
+from tidegate.experiment.simulation import capacity, oracles, simulate
 from tidegate.presets import PRESETS
 from tidegate.score.figures import Aims, figures
-from tidegate.sim.batches import bundled
+from tidegate.sim.batch_model import bundled
 
 #: on an engine of isolated operators these look at micro-batches that it has not
 OPERATORS = sorted(set(PRESETS) - {"dstreams", "phoebe", "twres"})

@@ -9,12 +9,12 @@ from statistics import mean
 
 import pytest
 
+from tidegate.compare.cells import Cell, cells
+from tidegate.compare.grid import grid, read
 from tidegate.core import Tick
-from tidegate.experiment.cells import Cell, cells
-from tidegate.experiment.grid import grid, read
-from tidegate.experiment.simulated import simulate
+from tidegate.experiment.simulation import simulate
 from tidegate.score.figures import latency, workers
-from tidegate.score.records import Ages
+from tidegate.score.latency import LatencyDistribution
 from tidegate.score.recovery import recovery
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -40,7 +40,7 @@ def run(name: str, job: str, policy: str, seed: int) -> tuple[float, float, floa
             seen.append(obs.latency)
 
     trial = simulate(cell.experiment, watch=watch)
-    spent, ages = workers(trial), latency(Ages.of(trial))
+    spent, ages = workers(trial), latency(LatencyDistribution.of(trial))
     assert spent is not None
     assert ages is not None
     return spent["mean"], ages["mean"], mean(seen)

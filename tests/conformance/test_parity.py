@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from tidegate.core import Limits, Observation, Step, Tick
-from tidegate.experiment import Experiment, run
-from tidegate.experiment.replay import replay
+from tidegate.experiment import Experiment
 from tidegate.presets import autoscaler
-from tidegate.sim.batches import bundled
+from tidegate.runner import run
+from tidegate.runner.replay import replay
+from tidegate.sim.batch_model import bundled
 from tidegate.store import Store, observation, steps
 
 #: ticks of a run on real Spark: NEXMark q1 under a cosine, hpa-cpu, 3 and 4 executors with a quelled CPU

@@ -17,8 +17,8 @@ from tidegate.control import control
 from tidegate.core import Limits, Tick
 from tidegate.presets import PRESETS, autoscaler
 from tidegate.score import Cumulative
-from tidegate.score.records import Ages
-from tidegate.sim.batches import BatchModel, Query
+from tidegate.score.latency import LatencyDistribution
+from tidegate.sim.batch_model import BatchModel, Query
 from tidegate.sim.microbatch import MicroBatchEngine
 from tidegate.workloads import Shape, Steps, Wave, named
 
@@ -98,7 +98,7 @@ def run(policy: str, workload: str, profile: str = "") -> Result:
     further = {"profile": profile} if "profile" in PRESETS[policy].own else {}
     scaler = autoscaler(policy, LIMITS, {**bound.options, **further})
     ticks = list(control(engine, scaler, engine, period=PERIOD))
-    return result(shape, ticks, Ages.at(engine.finished(), arrivals).share_above(LATE))
+    return result(shape, ticks, LatencyDistribution.at(engine.finished(), arrivals).share_above(LATE))
 
 
 def profiled() -> str:

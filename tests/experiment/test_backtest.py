@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tidegate.backtest.recommendation import Row, chosen, limit, rows
+from tidegate.backtest.request import Backtest, backtest_grid, beyond, experiment, least_static
+from tidegate.backtest.slo_violations import stretches
+from tidegate.compare.cells import cells
 from tidegate.core import InvalidInput
-from tidegate.experiment.backtest import Backtest, backtest_grid, beyond, experiment, least_static
-from tidegate.experiment.cells import cells
-from tidegate.experiment.late import stretches
-from tidegate.experiment.verdict import Row, chosen, limit, rows
-from tidegate.score.trial import Cumulative, Finished, Trial
-from tidegate.sim.batches import BatchModel, text
+from tidegate.score.trace import Cumulative, Finished, RunTrace
+from tidegate.sim.batch_model import BatchModel, text
 
 RUN = {"slo": 30.0, "trigger": 10.0, "maximum": 4}
 
@@ -90,12 +90,12 @@ def test_models_that_are_none_are_refused(asked: Callable[..., Backtest]) -> Non
         experiment(replace(asked(1, 2), model="nowhere.json"))
 
 
-def trial(*portions: tuple[float, float, float]) -> Trial:
+def trial(*portions: tuple[float, float, float]) -> RunTrace:
     """A record a second for 1,000 s; portions of them with the time they were done at."""
     begins, ends, times = (np.array(values, dtype=float) for values in zip(*portions, strict=True))
     arrivals = Cumulative(np.array([0.0, 1000.0]), np.array([0.0, 1000.0]))
     nothing = np.array([])
-    return Trial(arrivals, Finished(times, begins, ends), nothing, nothing, nothing, 1000.0)
+    return RunTrace(arrivals, Finished(times, begins, ends), nothing, nothing, nothing, 1000.0)
 
 
 def test_stretches_are_times_in_which_late_records_arrived() -> None:

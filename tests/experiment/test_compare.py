@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tidegate.compare.cell_runner import Bench, Result, measured
+from tidegate.compare.cells import Cell, cells
+from tidegate.compare.execution import Outcome, compare, on_simulators, pieces
+from tidegate.compare.fingerprint import specification
+from tidegate.compare.folder import Folder
+from tidegate.compare.grid import grid
 from tidegate.core import InvalidInput, TidegateError
-from tidegate.experiment.bench import Bench, Result, measured
-from tidegate.experiment.cells import Cell, cells
-from tidegate.experiment.compare import Outcome, compare, on_simulators, pieces
-from tidegate.experiment.folder import Folder
-from tidegate.experiment.grid import grid
 from tidegate.experiment.settings import Experiment
-from tidegate.experiment.specification import specification
-from tidegate.score.trial import Cumulative, Finished, Trial
+from tidegate.score.trace import Cumulative, Finished, RunTrace
 
 LARGE = 12
 VALUES: dict[str, Any] = {
@@ -37,7 +37,7 @@ class Plan:
     late: float = 0.0
 
 
-def simulate(e: Experiment) -> Trial:
+def simulate(e: Experiment) -> RunTrace:
     """100 records a second for 600 s, done each minute a minute later; as many executors as the seed and one more."""
     if e.maximum == LARGE and e.policy == "ds2" and e.seed == 1:
         raise InvalidInput("too large for ds2")
@@ -45,7 +45,7 @@ def simulate(e: Experiment) -> Trial:
     done = Finished(np.arange(2, 11) * 60.0, ends - 6000, ends)
     times = np.arange(41) * 15.0
     held = np.full(41, e.seed + 1.0)
-    return Trial(Cumulative(np.array([0.0, 600.0]), np.array([0.0, 60_000.0])), done, times, held, held, 600.0)
+    return RunTrace(Cumulative(np.array([0.0, 600.0]), np.array([0.0, 60_000.0])), done, times, held, held, 600.0)
 
 
 def oracles(es: Sequence[Experiment]) -> list[Plan]:
@@ -140,7 +140,7 @@ def test_a_second_call_does_only_what_is_missing_and_tries_again_what_failed(tmp
     (tmp_path / "runs.jsonl").write_bytes(b"".join(lines[:3]) + lines[3][:40])
     asked: list[str] = []
 
-    def noted(e: Experiment) -> Trial:
+    def noted(e: Experiment) -> RunTrace:
         asked.append(f"{e.maximum} {e.policy} {e.seed}")
         return simulate(e)
 
@@ -154,7 +154,7 @@ def test_a_second_call_does_only_what_is_missing_and_tries_again_what_failed(tmp
 
 
 def test_an_interrupt_keeps_what_was_done(tmp_path: Path) -> None:
-    def impatient(e: Experiment) -> Trial:
+    def impatient(e: Experiment) -> RunTrace:
         if e.maximum == LARGE:
             raise KeyboardInterrupt
         return simulate(e)
@@ -185,7 +185,7 @@ def test_an_interrupt_of_processes_keeps_what_they_have_done(tmp_path: Path) -> 
 
 
 def test_a_process_that_is_ended_from_outside_is_a_sentence(tmp_path: Path) -> None:
-    def ended(e: Experiment) -> Trial:
+    def ended(e: Experiment) -> RunTrace:
         os._exit(9)
 
     with pytest.raises(TidegateError, match=r"was ended from outside .* what was done is kept"):
@@ -232,7 +232,7 @@ def test_a_file_in_the_place_of_a_folder_is_refused(tmp_path: Path) -> None:
         kept(tmp_path / "file", {})
 
 
-def slow(e: Experiment) -> Trial:
+def slow(e: Experiment) -> RunTrace:
     if e.maximum == LARGE:
         time.sleep(60)
     return simulate(e)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from tidegate.compare.cells import Cell, cells
+from tidegate.compare.grid import grid, merged, read
 from tidegate.core import InvalidInput
-from tidegate.experiment.cells import Cell, cells
-from tidegate.experiment.grid import grid, merged, read
 from tidegate.experiment.settings import Experiment
 
 TOML = """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from tidegate.compare.spark_cell import as_native, measured
 from tidegate.core import Batch, Observation, Tick
 from tidegate.experiment import Experiment
-from tidegate.experiment.onspark import as_native, measured
 
 
 def seen(time: float, executors: int, *batches: Batch) -> Tick:

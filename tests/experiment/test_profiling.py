@@ -6,10 +6,10 @@ import pytest
 from tidegate.capacity.profile import Profile
 from tidegate.capacity.profiletext import parse
 from tidegate.core import InvalidInput
-from tidegate.experiment.profiling import cost, needs, numbers, profile, with_profile
 from tidegate.experiment.settings import Experiment
-from tidegate.experiment.simulated import simulate
-from tidegate.sim.batches import BatchModel, text
+from tidegate.experiment.simulation import simulate
+from tidegate.profiling.profile import cost, needs, numbers, profile, with_profile
+from tidegate.sim.batch_model import BatchModel, text
 
 #: one operator of 16,325 records/s a worker, latency 1.1 s
 TSW = Experiment(

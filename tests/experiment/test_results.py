@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
+from tidegate.compare.results import read_table, summary, table, write_tables
 from tidegate.core import InvalidInput
-from tidegate.experiment.results import read_table, summary, table, write_tables
 
 
 def run(policy: str, seed: int, seconds: float, violated: float, **more: Any) -> dict[str, Any]:

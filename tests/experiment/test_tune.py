@@ -5,12 +5,12 @@ from random import Random
 
 import pytest
 
+from tidegate.backtest.held_out import Tuning, check, parts, tuning
+from tidegate.backtest.request import Backtest, experiment
+from tidegate.backtest.search_space import knobs, turned
+from tidegate.backtest.tune import Aim, Found, Means, Score, Settings, Tried, search, tune
 from tidegate.core import InvalidInput
-from tidegate.experiment.backtest import Backtest, experiment
-from tidegate.experiment.heldout import Tuning, check, parts, tuning
-from tidegate.experiment.knobs import knobs, turned
 from tidegate.experiment.settings import Experiment
-from tidegate.experiment.tune import Aim, Found, Means, Score, Settings, Tried, search, tune
 from tidegate.presets import presets
 
 HPA = knobs("hpa-cpu", {})
@@ -127,7 +127,7 @@ def test_the_last_third_is_kept_out(day: Experiment, tmp_path: Path) -> None:
     assert first.load().total(1080) + last.load().total(540) == day.load().total(1620)
     assert last.load().rate(200) == 800_000.0
     # the same query: batches as large as on the whole trace
-    assert first.limit == last.limit == day.most == 4 * 10 * 800_000
+    assert first.limit == last.limit == day.max_batch_records == 4 * 10 * 800_000
 
 
 def test_a_trace_that_cannot_be_divided_is_refused(day: Experiment, tmp_path: Path) -> None:

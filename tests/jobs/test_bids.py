@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.jobs import events
 from tidegate.jobs.draws import Draws
-from tidegate.jobs.events import Numbers
+from tidegate.jobs.event_kinds import Numbers
 from tidegate.jobs.nexmark import Bids
 from tidegate.jobs.nexmark.numbering import BASE_TIME
 from tidegate.jobs.skew import Skew

@@ -4,7 +4,7 @@ import pytest
 
 from tidegate.core import Decision, InvalidInput, Limits, Observation
 from tidegate.policies import Daedalus
-from tidegate.policies.judged import Judged
+from tidegate.policies.forecast_fallback import Judged
 
 
 def obs(time: float, requested: int, rate: float | None = 2500.0, **more: float) -> Observation:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tidegate.report.trace import facts, figures, render
-from tidegate.spark.traces.counting import Example
-from tidegate.spark.traces.result import Envelope, Hot, Problem, Size, Skew, Trace
+from tidegate.traces.counting import Example
+from tidegate.traces.result import Envelope, Hot, Problem, Size, Skew, Trace
 
 EVIL = "</script><script>alert(1)</script>"
 START = datetime(2024, 5, 1, tzinfo=UTC)

@@ -2,23 +2,23 @@ import numpy as np
 import pytest
 
 from tidegate.core import InvalidInput
-from tidegate.score import Cumulative, Finished, Move, Trial
+from tidegate.score import Cumulative, Finished, Move, RunTrace
 from tidegate.score.convergence import Convergence, convergence, step_times, steps_of
 
 NONE = np.array([])
 
 
-def trial(rates: list[tuple[float, float]], executors: dict[float, int], moves: tuple[float, ...] = ()) -> Trial:
+def trial(rates: list[tuple[float, float]], executors: dict[float, int], moves: tuple[float, ...] = ()) -> RunTrace:
     """Ticks every 10 s; `rates` last so many seconds each, `executors` from a time on."""
     times = np.cumsum([0.0, *(seconds for seconds, _ in rates)])
     totals = np.cumsum([0.0, *(seconds * rate for seconds, rate in rates)])
     ticks = np.arange(0.0, times[-1] + 1, 10.0)
     seen = np.array([executors[max(t for t in executors if t <= tick)] for tick in ticks], dtype=float)
     told = tuple(Move(time, 1, 2) for time in moves)
-    return Trial(Cumulative(times, totals), Finished(NONE, NONE, NONE), ticks, seen, seen, float(times[-1]), told)
+    return RunTrace(Cumulative(times, totals), Finished(NONE, NONE, NONE), ticks, seen, seen, float(times[-1]), told)
 
 
-def oracle(run: Trial, executors: dict[float, int]) -> np.ndarray:
+def oracle(run: RunTrace, executors: dict[float, int]) -> np.ndarray:
     return np.array([executors[max(t for t in executors if t <= tick)] for tick in run.times], dtype=float)
 
 

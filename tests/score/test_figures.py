@@ -3,9 +3,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tidegate.score import Cumulative, Finished, Move, Trial
+from tidegate.score import Cumulative, Finished, Move, RunTrace
 from tidegate.score.figures import Aims, figures
-from tidegate.score.trial import Array
+from tidegate.score.trace import Array
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ def line(*points: tuple[float, float]) -> Cumulative:
     return Cumulative(times, totals)
 
 
-RUN = Trial(
+RUN = RunTrace(
     arrivals=line((0, 0), (100, 1000)),
     finished=Finished(np.array([20.0, 60.0, 90.0]), np.array([0.0, 100.0, 300.0]), np.array([100.0, 300.0, 800.0])),
     times=np.array([0.0, 50.0, 100.0]),
@@ -73,7 +73,7 @@ def test_convergence_and_recovery_are_lists() -> None:
     times = np.arange(0.0, 1001.0, 10.0)
     ones = np.ones(len(times))
     done = Finished(times[1:], 10 * times[:-1], 10 * times[1:])
-    run = Trial(line((0, 0), (1000, 10_000)), done, times, ones, ones, 1000.0, failures=(500.0,))
+    run = RunTrace(line((0, 0), (1000, 10_000)), done, times, ones, ones, 1000.0, failures=(500.0,))
     found = figures(run, Aims(slo=40), Oracle(ones, 1000.0, 0.0), steps=[400.0])
     assert found["convergence"] == [{"at": 400.0, "seconds": 0.0, "steps": 0}]
     assert found["recovery"] == [{"at": 500.0, "seconds": 0.0}]
@@ -94,7 +94,7 @@ def test_nothing_processed() -> None:
 
 def test_nothing_at_all() -> None:
     none = np.array([])
-    empty = Trial(line((0, 0)), Finished(none, none, none), none, none, none, until=0.0)
+    empty = RunTrace(line((0, 0)), Finished(none, none, none), none, none, none, until=0.0)
     found = figures(empty, Aims(slo=40, price=1))
     assert [found[key] for key in ("processed", "latency", "workers", "backlog", "cost")] == [0, None, None, None, None]
     assert found["slo"] == {"target": 40, "violated": None}

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tidegate.core import InvalidInput, Limits
+from tidegate.score.engine_limits import EngineLimits, Terms
 from tidegate.score.oracle import Oracle, Task, oracle, oracles, window
 from tidegate.score.oracle_demand import demand
 from tidegate.score.oracle_path import schedules
-from tidegate.score.oracle_plant import Plant, Terms
 from tidegate.score.oracle_search import Search
-from tidegate.score.trial import Cumulative
+from tidegate.score.trace import Cumulative
 
 
 def arriving(*rates: float, each: float = 10.0) -> Cumulative:
@@ -34,7 +34,7 @@ def plan(found: Oracle) -> tuple[list[int], float, float]:
 Schedule = tuple[tuple[float, ...], int]
 
 
-def adding(plant: Plant, terms: Terms, ticks: int) -> Iterator[Schedule]:
+def adding(plant: EngineLimits, terms: Terms, ticks: int) -> Iterator[Schedule]:
     """All numbers of executors at all ticks."""
     cap = np.maximum.accumulate(plant.capacity)
     late = terms.step - plant.startup
@@ -49,7 +49,7 @@ def adding(plant: Plant, terms: Terms, ticks: int) -> Iterator[Schedule]:
         yield tuple(work), sum(max(n, m) for n, m in itertools.pairwise(seen))
 
 
-def restarting(plant: Plant, terms: Terms, ticks: int) -> Iterator[Schedule]:
+def restarting(plant: EngineLimits, terms: Terms, ticks: int) -> Iterator[Schedule]:
     """All wishes at all ticks before the last: a new wish, even in the middle of an outage, begins an outage anew.
 
     Executors that are not wished for any more are gone at the next tick; others are seen after the job works again.
@@ -67,7 +67,7 @@ def restarting(plant: Plant, terms: Terms, ticks: int) -> Iterator[Schedule]:
         yield tuple(work), cost
 
 
-def lateness(work: tuple[float, ...], arrivals: Cumulative, plant: Plant, terms: Terms) -> float:
+def lateness(work: tuple[float, ...], arrivals: Cumulative, plant: EngineLimits, terms: Terms) -> float:
     """Records that were not served by the first tick at which they were too old."""
     served, before, late = 0.0, 0.0, 0.0
     for k, done in enumerate(work, 1):
@@ -78,7 +78,7 @@ def lateness(work: tuple[float, ...], arrivals: Cumulative, plant: Plant, terms:
     return late
 
 
-def brute(plant: Plant, arrivals: Cumulative, terms: Terms, ticks: int) -> tuple[float, float]:
+def brute(plant: EngineLimits, arrivals: Cumulative, terms: Terms, ticks: int) -> tuple[float, float]:
     """The fewest late records, and the fewest worker-seconds with so many."""
     ways = restarting if plant.outage else adding
     judged = [(lateness(work, arrivals, plant, terms), cost) for work, cost in ways(plant, terms, ticks)]
@@ -101,7 +101,7 @@ capacities = st.sampled_from([(0.0, 10.0, 20.0, 30.0), (0.0, 9.0, 16.0, 21.0), (
 def test_no_schedule_that_adds_executors_is_cheaper(rates, capacity, startup, extra, rest):
     warm, floor = extra
     initial, slo, ticks = rest
-    plant, terms = Plant(capacity, startup, warm, floor=floor), Terms(Limits(1, 3), initial, slo, step=10)
+    plant, terms = EngineLimits(capacity, startup, warm, floor=floor), Terms(Limits(1, 3), initial, slo, step=10)
     arrivals = arriving(*rates)
     found = oracle(plant, Task(arrivals, ticks * 10.0), terms)
     late, seconds = brute(plant, arrivals, terms, ticks)
@@ -119,7 +119,7 @@ def test_no_schedule_that_adds_executors_is_cheaper(rates, capacity, startup, ex
 @settings(max_examples=40, deadline=None)
 def test_no_schedule_that_restarts_the_job_is_cheaper(rates, capacity, outage, rest):
     initial, slo, ticks = rest
-    plant, terms = Plant(capacity, outage=outage), Terms(Limits(1, 3), initial, slo, step=10)
+    plant, terms = EngineLimits(capacity, outage=outage), Terms(Limits(1, 3), initial, slo, step=10)
     arrivals = arriving(*rates)
     found = oracle(plant, Task(arrivals, ticks * 10.0), terms)
     late, seconds = brute(plant, arrivals, terms, ticks)
@@ -135,10 +135,10 @@ def long(seed: int, steps: int = 40) -> Cumulative:
 
 
 PLANTS = [
-    Plant((0, 10, 20, 29, 37, 44), startup=4, warm=2),
-    Plant((0, 10, 20, 29, 37, 44), startup=35),
-    Plant((0, 10, 20, 29, 37, 44), outage=6),
-    Plant((0, 10, 20, 29, 37, 44), outage=25),
+    EngineLimits((0, 10, 20, 29, 37, 44), startup=4, warm=2),
+    EngineLimits((0, 10, 20, 29, 37, 44), startup=35),
+    EngineLimits((0, 10, 20, 29, 37, 44), outage=6),
+    EngineLimits((0, 10, 20, 29, 37, 44), outage=25),
 ]
 
 
@@ -160,7 +160,9 @@ def test_all_costs_give_what_the_range_gives_and_a_batch_what_each_alone_gives(p
 def test_a_step_up_is_answered_with_as_much_as_it_needs():
     # 10/s, then 20/s from 30 s on. SLO and ticks of 10 s: by each tick all that came by the one before, 700 by 60 s.
     # One executor does 600, so another one is needed for 10 s, and not before there is something to do for it
-    found = oracle(Plant((0, 10, 20), startup=10), Task(arriving(10, 10, 10, 20, 20, 20), 60.0), _terms(initial=1))
+    found = oracle(
+        EngineLimits((0, 10, 20), startup=10), Task(arriving(10, 10, 10, 20, 20, 20), 60.0), _terms(initial=1)
+    )
     # served 100 200 300 500 600 700, due 0 100 200 300 500 700; it is paid from 20 s on, when it is asked for
     assert plan(found) == ([1, 1, 1, 2, 1, 1, 1], 80.0, 0.0)
 
@@ -168,28 +170,34 @@ def test_a_step_up_is_answered_with_as_much_as_it_needs():
 def test_an_executor_is_paid_from_when_it_is_asked_for_and_works_from_when_it_is_there():
     # 650 are due by 60 s. One executor does 600; another one that is asked for at 50 s and comes at 54 s does 60
     load = Task(arriving(10, 10, 10, 20, 15, 20), 60.0)
-    assert plan(oracle(Plant((0, 10, 20), startup=4), load, _terms(initial=1))) == ([1, 1, 1, 1, 1, 1, 2], 70.0, 0.0)
+    assert plan(oracle(EngineLimits((0, 10, 20), startup=4), load, _terms(initial=1))) == (
+        [1, 1, 1, 1, 1, 1, 2],
+        70.0,
+        0.0,
+    )
     # 2 s of warming up leave 40, too few; so does coming at the tick itself. It is asked for sooner and paid for 20 s
-    assert oracle(Plant((0, 10, 20), startup=4, warm=2), load, _terms(initial=1)).seconds == 80.0
-    assert oracle(Plant((0, 10, 20), startup=10), load, _terms(initial=1)).seconds == 80.0
+    assert oracle(EngineLimits((0, 10, 20), startup=4, warm=2), load, _terms(initial=1)).seconds == 80.0
+    assert oracle(EngineLimits((0, 10, 20), startup=10), load, _terms(initial=1)).seconds == 80.0
 
 
 def test_after_the_load_is_gone_only_the_minimum_is_kept():
     # 20/s for 20 s, then nothing: 400 by 30 s at the latest (200 by 20 s)
-    found = oracle(Plant((0, 10, 20)), Task(arriving(20, 20, 0, 0), 60.0), _terms(initial=2))
+    found = oracle(EngineLimits((0, 10, 20)), Task(arriving(20, 20, 0, 0), 60.0), _terms(initial=2))
     # 2 at tick 0, as given: 200; 1 at 10 s: 300; 1 at 20 s: 400
     assert plan(found) == ([2, 1, 1, 1, 1, 1, 1], 70.0, 0.0)
 
 
 def test_no_load_at_all_costs_the_minimum():
-    found = oracle(Plant((0, 10, 20)), Task(arriving(0, 0, 0), 30.0), _terms(initial=1))
+    found = oracle(EngineLimits((0, 10, 20)), Task(arriving(0, 0, 0), 30.0), _terms(initial=1))
     assert plan(found) == ([1, 1, 1, 1], 30.0, 0.0)
 
 
 def test_a_start_that_nobody_could_have_saved_is_late_for_as_few_as_can_be():
     # 30/s for 40 s against 10/s until the others come at 20 s: by 20 s 300 are due, 200 served; by 30 s 600 due and
     # 200 + 300 = 500 served; by 40 s 900 and 800; by 50 s 1200 and 1100, by 60 s 1200. Late: 100 in each of 4 steps
-    found = oracle(Plant((0, 10, 20, 30), startup=20), Task(arriving(30, 30, 30, 30), 60.0), _terms(1, maximum=3))
+    found = oracle(
+        EngineLimits((0, 10, 20, 30), startup=20), Task(arriving(30, 30, 30, 30), 60.0), _terms(1, maximum=3)
+    )
     # by 60 s nothing is due that was not late already
     assert plan(found) == ([1, 1, 3, 3, 3, 1, 1], 140.0, pytest.approx(400 / 1200))
 
@@ -197,7 +205,7 @@ def test_a_start_that_nobody_could_have_saved_is_late_for_as_few_as_can_be():
 def test_an_outage_is_paid_for_by_going_early():
     # 10/s, from 40 s on 20/s for 40 s; SLO 30 s; a change stops the job for 15 s. 400 + 800 = 1200 come until 80 s and
     # are due by 110 s; staying with one serves 1100
-    plant, load = Plant((0, 10, 20), outage=15), arriving(10, 10, 10, 10, 20, 20, 20, 20)
+    plant, load = EngineLimits((0, 10, 20), outage=15), arriving(10, 10, 10, 10, 20, 20, 20, 20)
     found = oracle(plant, Task(load, 110.0), _terms(initial=1, slo=30))
     # down from 70 s, 700 served, to 85 s; then two: 800 by 90 s (due 800), 1000 by 100 s (due 1000), 1200 by 110 s. The
     # second one is not paid before the job works again
@@ -205,21 +213,21 @@ def test_an_outage_is_paid_for_by_going_early():
 
 
 def test_a_run_that_is_over_at_once_costs_nothing():
-    assert plan(oracle(Plant((0, 10)), Task(arriving(5), 4.0), _terms(1, maximum=1))) == ([1], 0.0, 0.0)
-    assert oracles(Plant((0, 10)), [], _terms(1, maximum=1)) == []
+    assert plan(oracle(EngineLimits((0, 10)), Task(arriving(5), 4.0), _terms(1, maximum=1))) == ([1], 0.0, 0.0)
+    assert oracles(EngineLimits((0, 10)), [], _terms(1, maximum=1)) == []
 
 
 def test_the_range_of_costs_is_enough_to_catch_up():
-    assert window(Plant((0, 1, 2), outage=20), _terms(1, slo=15)) == 2 * (4 + 4)  # 35 s are 4 steps
+    assert window(EngineLimits((0, 1, 2), outage=20), _terms(1, slo=15)) == 2 * (4 + 4)  # 35 s are 4 steps
 
 
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        (lambda: Plant((0, 10), startup=-1), "at least 0"),
-        (lambda: Plant((0, float("nan"))), "finite"),
-        (lambda: Plant((0, 10), startup=5, outage=5), "neither startup nor warm"),
-        (lambda: oracle(Plant((0, 10)), Task(arriving(1), 10), _terms(1)), "0 to 2 executors, got it of 0 to 1"),
+        (lambda: EngineLimits((0, 10), startup=-1), "at least 0"),
+        (lambda: EngineLimits((0, float("nan"))), "finite"),
+        (lambda: EngineLimits((0, 10), startup=5, outage=5), "neither startup nor warm"),
+        (lambda: oracle(EngineLimits((0, 10)), Task(arriving(1), 10), _terms(1)), "0 to 2 executors, got it of 0 to 1"),
         (lambda: _terms(3), "1 <= initial <= 2, got 3"),
         (lambda: _terms(1, slo=-1), "slo >= 0"),
         (lambda: Task(arriving(1), float("inf")), "until inf"),

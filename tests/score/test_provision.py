@@ -2,16 +2,16 @@ import numpy as np
 import pytest
 
 from tidegate.core import InvalidInput
-from tidegate.score import Cumulative, Finished, Trial
+from tidegate.score import Cumulative, Finished, RunTrace
 from tidegate.score.provision import Provision, provision
 
 NONE = np.array([])
 
 
-def trial(executors: list[float]) -> Trial:
+def trial(executors: list[float]) -> RunTrace:
     seen = np.array(executors)
     times = np.array([0.0, 10.0, 30.0, 40.0])
-    return Trial(Cumulative(NONE, NONE), Finished(NONE, NONE, NONE), times, seen, seen, 40.0)
+    return RunTrace(Cumulative(NONE, NONE), Finished(NONE, NONE, NONE), times, seen, seen, 40.0)
 
 
 def test_too_many_and_too_few_do_not_make_up_for_each_other() -> None:

@@ -1,19 +1,19 @@
 import numpy as np
 
-from tidegate.score import Cumulative, Finished, Trial
+from tidegate.score import Cumulative, Finished, RunTrace
 from tidegate.score.recovery import Recovery, recovery
 
 #: 10 records/s, for as long as any test lasts
 ARRIVALS = Cumulative(np.array([0.0, 10_000.0]), np.array([0.0, 100_000.0]))
 
 
-def trial(finished: list[tuple[float, float]], failures: tuple[float, ...], until: float) -> Trial:
+def trial(finished: list[tuple[float, float]], failures: tuple[float, ...], until: float) -> RunTrace:
     """Portions by when they were done and how old their oldest record was; each ends where the next begins."""
     times, ages = np.array(finished, dtype=float).T
     begins = 10 * (times - ages)
     ends = np.append(begins[1:], 10 * until)
     ticks = np.array([0.0, until])
-    return Trial(ARRIVALS, Finished(times, begins, ends), ticks, ticks, ticks, until, failures=failures)
+    return RunTrace(ARRIVALS, Finished(times, begins, ends), ticks, ticks, ticks, until, failures=failures)
 
 
 def steady(begin: int, end: int, age: float = 10) -> list[tuple[float, float]]:
@@ -62,7 +62,7 @@ def test_what_is_never_done_is_never_well() -> None:
     times = np.arange(10.0, 400, 5)
     done = Finished(times, 10 * (times - 10), 10 * (times - 5))
     ticks = np.array([0.0, 1000.0])
-    run = Trial(ARRIVALS, done, ticks, ticks, ticks, 1000.0, failures=(400.0,))
+    run = RunTrace(ARRIVALS, done, ticks, ticks, ticks, 1000.0, failures=(400.0,))
     assert recovery(run) == [Recovery(400.0, None)]
 
 

@@ -4,7 +4,7 @@ import pytest
 from tidegate.core import Batch, Decision, Event, Observation, Step, Tick
 from tidegate.score import Cumulative, Move, score
 from tidegate.score.figures import Aims, figures
-from tidegate.score.ticks import arrivals_of, trial
+from tidegate.score.from_ticks import arrivals_of, trial
 from tidegate.workloads import Constant
 
 

@@ -7,9 +7,9 @@ import pytest
 from tidegate.control import control
 from tidegate.core import InvalidInput, Limits, Tick, UnknownName
 from tidegate.presets import autoscaler
-from tidegate.score.trial import Cumulative
-from tidegate.sim import batches, recording
-from tidegate.sim.batches import BatchModel, Query
+from tidegate.score.trace import Cumulative
+from tidegate.sim import batch_model, recording
+from tidegate.sim.batch_model import BatchModel, Query
 from tidegate.sim.check import FIGURES, check
 from tidegate.sim.fit import fit
 from tidegate.sim.microbatch import MicroBatchEngine
@@ -117,7 +117,7 @@ def test_runs_of_two_jobs_are_refused(runs: list[Recording]) -> None:
 
 
 def test_models_are_text_and_back() -> None:
-    assert batches.parse(batches.text(KNOWN), "here") == KNOWN
+    assert batch_model.parse(batch_model.text(KNOWN), "here") == KNOWN
 
 
 @pytest.mark.parametrize(
@@ -132,14 +132,14 @@ def test_models_are_text_and_back() -> None:
 )
 def test_bad_models_are_refused(text: str, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
-        batches.parse(text, "model.json")
+        batch_model.parse(text, "model.json")
 
 
 def test_unknown_keys_and_models_are_told_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="fixed"):
-        batches.parse('{"job": "q", "fixd": 1}', "model.json")
+        batch_model.parse('{"job": "q", "fixd": 1}', "model.json")
     with pytest.raises(UnknownName, match="q1"):
-        batches.model("q1x")
+        batch_model.model("q1x")
 
 
 def test_what_is_no_recording_is_told() -> None:

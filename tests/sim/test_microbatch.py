@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tidegate.control import control
 from tidegate.core import Batch, Decision, Limits, Observation, QueryEnded
 from tidegate.presets import autoscaler
-from tidegate.score.trial import Cumulative
-from tidegate.sim.batches import BatchModel, Query
+from tidegate.score.trace import Cumulative
+from tidegate.sim.batch_model import BatchModel, Query
 from tidegate.sim.microbatch import MicroBatchEngine
 from tidegate.spark.progress import ProgressLog
 from tidegate.workloads import Constant, Steps, named

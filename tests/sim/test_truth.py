@@ -11,7 +11,7 @@ from statistics import median
 
 import pytest
 
-from tidegate.sim.batches import bundled, model
+from tidegate.sim.batch_model import bundled, model
 from tidegate.sim.check import Verdict, check
 from tidegate.sim.fit import fit
 from tidegate.sim.recording import Recording, parse

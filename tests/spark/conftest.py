@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tidegate.spark.session import Cluster, session
-from tidegate.spark.source import register
+from tidegate.cluster.session import Cluster, session
+from tidegate.sources.embedded import register
 
 
 @pytest.fixture(scope="module")

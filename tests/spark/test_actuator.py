@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from tidegate.cluster.status import Executor
 from tidegate.core import Event
 from tidegate.spark.actuator import Actuator, Pace, victims
-from tidegate.spark.status import Executor
 
 
 def executor(id: str, *, tasks: int = 0, added: float = 0.0) -> Executor:

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.attachment import Settings, bounds
 from tidegate.core import InvalidInput, InvalidLimits, Limits, UnknownName
-from tidegate.spark.attach import Settings, bounds
 
 ENABLED, LEAST, MOST = (f"spark.dynamicAllocation.{key}" for key in ("enabled", "minExecutors", "maxExecutors"))
 

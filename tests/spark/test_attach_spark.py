@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import tidegate
+from tidegate.cluster.status import Status
 from tidegate.core import InvalidInput, Limits, Tick
 from tidegate.presets import PRESETS, autoscaler
-from tidegate.spark.status import Status
 from tidegate.store import Store
 
 pytestmark = pytest.mark.spark
@@ -64,7 +64,7 @@ def test_in_monitor_it_decides_and_records_and_never_acts(
 def test_what_it_learned_is_there_when_it_is_attached_again(
     query: StreamingQuery, tmp_path: Path, eventually: Eventually, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", logger="tidegate.spark.attach")
+    caplog.set_level("INFO", logger="tidegate.attachment")
     settings = {"max_executors": 3, "mode": "monitor", "store": tmp_path / "runs.db"}
     with tidegate.attach(query, "ds2", **settings) as watching:
         eventually(lambda: watching.ticks and watching.ticks[-1].observation.arrival_rate is not None)

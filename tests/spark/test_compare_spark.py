@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.experiment.cells import cells
-from tidegate.experiment.compare import compare, on_spark
-from tidegate.experiment.folder import Folder
-from tidegate.experiment.grid import grid
+from tidegate.compare.cells import cells
+from tidegate.compare.execution import compare, on_spark
+from tidegate.compare.folder import Folder
+from tidegate.compare.grid import grid
 
 pytestmark = pytest.mark.spark
 

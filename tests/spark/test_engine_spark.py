@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tidegate.cluster.processes import find_executors
 from tidegate.core import Decision, QueryEnded, QueryFailed
 from tidegate.jobs import job
 from tidegate.spark.actuator import Pace
 from tidegate.spark.engine import SparkEngine
-from tidegate.spark.processes import find_executors
 from tidegate.workloads import Constant, Shape
 
 pytestmark = pytest.mark.spark

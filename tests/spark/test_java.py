@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
+from tidegate.cluster.java import HOW, Java, find_java, parse_version
 from tidegate.core import EnvironmentMissing
-from tidegate.spark.java import HOW, Java, find_java, parse_version
 
 
 def fake(folder: Path, told: str) -> Path:

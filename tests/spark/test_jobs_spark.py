@@ -17,9 +17,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.jobs import JOBS, events, job
 from tidegate.jobs.ysb import identity
-from tidegate.spark.revisions import keep, latest
-from tidegate.spark.streams import records, stream
-from tidegate.spark.verify import batch
+from tidegate.sources.streams import records, stream
+from tidegate.verify.fingerprint import batch
+from tidegate.verify.revisions import keep, latest
 from tidegate.workloads import Constant
 
 pytestmark = pytest.mark.spark

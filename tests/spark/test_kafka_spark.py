@@ -11,9 +11,10 @@ import confluent_kafka
 import pytest
 
 from tidegate.core import EnvironmentMissing, InvalidInput
-from tidegate.experiment import Experiment, Kafka, Outcome, run
+from tidegate.experiment import Experiment, Kafka
 from tidegate.kafka import Broker, create, ends
 from tidegate.kafka.client import settings
+from tidegate.runner import Outcome, run
 from tidegate.store import Store
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]

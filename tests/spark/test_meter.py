@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.spark import processes
+from tidegate.cluster import processes
+from tidegate.cluster.quota import Groups, Quotas
+from tidegate.cluster.status import Executor
 from tidegate.spark.meter import CpuMeter, SlotMeter
-from tidegate.spark.quota import Groups, Quotas
-from tidegate.spark.status import Executor
 
 TICKS = processes.TICKS
 APP = "app-20261116023307-0000"

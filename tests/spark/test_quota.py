@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.spark.quota import Groups, Quotas, find_groups, quotas
+from tidegate.cluster.quota import Groups, Quotas, find_groups, quotas
 
 DEAD = 2**22 + 1  # above the highest process id there can be
 APP = "app-1"
@@ -117,7 +117,7 @@ def test_no_quota_asks_for_nothing_and_says_nothing(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     asked: list[str] = []
-    monkeypatch.setattr("tidegate.spark.quota.find_groups", lambda: asked.append("asked"))
+    monkeypatch.setattr("tidegate.cluster.quota.find_groups", lambda: asked.append("asked"))
     with caplog.at_level(logging.DEBUG), quotas(APP, None) as kept:
         assert kept is None
     assert (asked, caplog.records) == ([], [])
@@ -126,7 +126,7 @@ def test_no_quota_asks_for_nothing_and_says_nothing(
 def test_a_quota_that_cannot_be_had_is_one_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("tidegate.spark.quota.find_groups", lambda: None)
+    monkeypatch.setattr("tidegate.cluster.quota.find_groups", lambda: None)
     with caplog.at_level(logging.DEBUG), quotas(APP, 0.5) as kept:
         assert kept is None
     (record,) = caplog.records
@@ -157,9 +157,9 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
-    monkeypatch.setattr("tidegate.spark.quota.find_executors", machine.find)
-    monkeypatch.setattr("tidegate.spark.quota.tree", machine.tree)
-    monkeypatch.setattr("tidegate.spark.quota.tree_cpu_seconds", machine.cpu)
+    monkeypatch.setattr("tidegate.cluster.quota.find_executors", machine.find)
+    monkeypatch.setattr("tidegate.cluster.quota.tree", machine.tree)
+    monkeypatch.setattr("tidegate.cluster.quota.tree_cpu_seconds", machine.cpu)
     return machine
 
 
@@ -211,7 +211,7 @@ def test_groups_whose_tidegate_died_are_swept_others_are_left(root: Path) -> Non
 
 
 def test_quotas_end_with_their_block(root: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidegate.spark.quota.find_groups", lambda: Groups(root, 2))
+    monkeypatch.setattr("tidegate.cluster.quota.find_groups", lambda: Groups(root, 2))
     machine.executors, machine.used = {"0": [100]}, {100: 30.0}
     with quotas(APP, 0.5) as kept:
         assert kept is not None

@@ -12,10 +12,11 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from tidegate.cluster.processes import PROC
 from tidegate.core import EnvironmentMissing, InvalidInput, Tick
-from tidegate.experiment import Experiment, Outcome, run
+from tidegate.experiment import Experiment
 from tidegate.presets import autoscaler
-from tidegate.spark.processes import PROC
+from tidegate.runner import Outcome, run
 from tidegate.store import Store
 
 pytestmark = pytest.mark.spark

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tidegate.cluster.session import Cluster, session, workspace
 from tidegate.core import EnvironmentMissing, InvalidInput
-from tidegate.spark.session import Cluster, session, workspace
 
 
 def opened(cluster: Cluster, folder: Path) -> None:

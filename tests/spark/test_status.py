@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.spark.status import Executor, Stage
+from tidegate.cluster.status import Executor, Stage
 
 RECORDED = Path(__file__).parents[1] / "recorded" / "status_q11.json"
 

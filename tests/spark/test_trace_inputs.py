@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from tidegate.core import InvalidInput, QueryFailed, UnknownName
-from tidegate.spark.traces import Machine, Request, Span, check
-from tidegate.spark.traces.columns import of_lines, resolve, schema_of
-from tidegate.spark.traces.counting import GOOD, OUTSIDE, Example, Total
-from tidegate.spark.traces.faults import sentence
-from tidegate.spark.traces.filling import draft
-from tidegate.spark.traces.inputs import Source, find, first_line
-from tidegate.spark.traces.job import usable
-from tidegate.spark.traces.records import mean_size
-from tidegate.spark.traces.result import Hot, Problem, Skew
-from tidegate.spark.traces.times import unit_of
+from tidegate.traces import Machine, Request, Span, check
+from tidegate.traces.columns import of_lines, resolve, schema_of
+from tidegate.traces.counting import GOOD, OUTSIDE, Example, Total
+from tidegate.traces.faults import sentence
+from tidegate.traces.filling import draft
+from tidegate.traces.inputs import Source, find, first_line
+from tidegate.traces.job import usable
+from tidegate.traces.records import mean_size
+from tidegate.traces.result import Hot, Problem, Skew
+from tidegate.traces.times import unit_of
 
 
 def put(path: Path, text: str) -> str:

@@ -15,10 +15,10 @@ from pyarrow import parquet as pq
 from pyspark.sql import SparkSession
 
 from tidegate.core import InvalidInput, UnknownName
-from tidegate.spark.traces import Machine, Request, Span, Trace, batch_session, trace
-from tidegate.spark.traces.inputs import find
-from tidegate.spark.traces.reading import read
-from tidegate.spark.traces.result import Hot
+from tidegate.traces import Machine, Request, Span, Trace, batch_session, trace
+from tidegate.traces.inputs import find
+from tidegate.traces.reading import read
+from tidegate.traces.result import Hot
 
 pytestmark = pytest.mark.spark
 
@@ -146,7 +146,7 @@ def test_parquet_with_nulls_gaps_disorder_and_the_skew_of_keys(make: Make, tmp_p
     assert pq.read_schema(made.path).names == ["time", "rate"]
     assert pq.read_schema(made.path).types == [pa.timestamp("us", tz="UTC"), pa.int64()]
     assert made.size.record is not None
-    assert (made.envelope.width, made.envelope.high) == (1, (4, 0, 0, 0, 0, 1, 0, 0, 0, 2))
+    assert (made.envelope.partition_count, made.envelope.high) == (1, (4, 0, 0, 0, 0, 1, 0, 0, 0, 2))
 
 
 NANOS = DAY * 10**9 + 2 * 10**9 + 5
@@ -226,7 +226,7 @@ def test_a_long_trace_is_drawn_by_its_envelope(make: Make, tmp_path: Path) -> No
     seconds = [*range(0, 3000, 2), *[2999] * 5]
     (tmp_path / "a.csv").write_text("t\n" + "".join(f"{DAY + k}\n" for k in seconds))
     made = make(tmp_path / "a.csv")
-    assert (made.envelope.width, len(made.envelope.high), made.envelope.start) == (2, 1500, START)
+    assert (made.envelope.partition_count, len(made.envelope.high), made.envelope.start) == (2, 1500, START)
     assert [(made.envelope.low[k], made.envelope.mean[k], made.envelope.high[k]) for k in (0, 1498, 1499)] == [
         (0, 0.5, 1),
         (0, 0.5, 1),

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from tidegate.cli import backtested as told
-from tidegate.cli.comparison import progress
+from tidegate.cli import backtest_view as told
+from tidegate.cli.compare_view import progress
 from tidegate.cli.console import AsJson, Output, complain, err, interrupt_once, out, print_json
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.store import DEFAULT_PATH
 
 if TYPE_CHECKING:
-    from tidegate.experiment.backtest import Backtest
-    from tidegate.experiment.cells import Cell
-    from tidegate.experiment.compare import Outcome
-    from tidegate.experiment.heldout import Tuning
+    from tidegate.backtest.held_out import Tuning
+    from tidegate.backtest.recommendation import Row
+    from tidegate.backtest.request import Backtest
+    from tidegate.compare.cells import Cell
+    from tidegate.compare.execution import Outcome
     from tidegate.experiment.settings import Experiment
-    from tidegate.experiment.verdict import Row
 
 ROOT = DEFAULT_PATH.parent / "backtest"
 #: of the best policy, whichever it is
@@ -64,9 +64,9 @@ def backtest(
     oracle that knows the whole trace, and the fewest executors that are enough if they are always there. `--tune`
     searches settings on the first two thirds of the trace, and tells what they are worth on the last.
     """
+    from tidegate.backtest.recommendation import chosen  # noqa: PLC0415
+    from tidegate.backtest.request import Backtest, beyond, experiment  # noqa: PLC0415
     from tidegate.core.amounts import duration  # noqa: PLC0415
-    from tidegate.experiment.backtest import Backtest, beyond, experiment  # noqa: PLC0415
-    from tidegate.experiment.verdict import chosen  # noqa: PLC0415
 
     run = {"minimum": min_executors, "maximum": max_executors, "initial": initial, "price": price}
     times = {"slo": duration(slo), "trigger": duration(trigger)}
@@ -103,7 +103,7 @@ def _say(lines: Iterable[Any]) -> None:
 
 
 def _show(asked: Backtest, runs: _Runs, outcome: Outcome, rows: list[Row]) -> None:
-    from tidegate.experiment.verdict import chosen, limit  # noqa: PLC0415
+    from tidegate.backtest.recommendation import chosen, limit  # noqa: PLC0415
 
     _say([told.heading(runs.base, asked.file, asked.allowed), told.table(rows, limit(outcome.runs, runs.base.price))])
     _say(told.remarks(rows))
@@ -111,7 +111,7 @@ def _show(asked: Backtest, runs: _Runs, outcome: Outcome, rows: list[Row]) -> No
 
 
 def _values(asked: Backtest, runs: _Runs, outcome: Outcome, rows: list[Row]) -> dict[str, Any]:
-    from tidegate.experiment.verdict import chosen, limit  # noqa: PLC0415
+    from tidegate.backtest.recommendation import chosen, limit  # noqa: PLC0415
 
     oracle = limit(outcome.runs, runs.base.price)
     return {
@@ -136,10 +136,10 @@ class _Runs:
     """The runs of a backtest in their folder."""
 
     def __init__(self, asked: Backtest, base: Experiment, folder: Path | None, processes: int) -> None:
-        from tidegate.experiment.backtest import backtest_grid, label, least_static  # noqa: PLC0415
-        from tidegate.experiment.cells import cells  # noqa: PLC0415
-        from tidegate.experiment.folder import digest  # noqa: PLC0415
-        from tidegate.experiment.specification import specification  # noqa: PLC0415
+        from tidegate.backtest.request import backtest_grid, label, least_static  # noqa: PLC0415
+        from tidegate.compare.cells import cells  # noqa: PLC0415
+        from tidegate.compare.fingerprint import specification  # noqa: PLC0415
+        from tidegate.compare.folder import digest  # noqa: PLC0415
 
         self.asked, self.base, self.processes = asked, base, processes
         # policies are refused before anything is simulated
@@ -152,11 +152,11 @@ class _Runs:
         self.path = folder or ROOT / f"{_slug(asked.file)}-{digest(self.spec)[:8]}"
 
     def all(self, fresh: bool) -> tuple[Outcome, list[Row]]:
-        from tidegate.experiment.backtest import bench  # noqa: PLC0415
-        from tidegate.experiment.compare import compare, on_simulators  # noqa: PLC0415
-        from tidegate.experiment.folder import Folder  # noqa: PLC0415
-        from tidegate.experiment.results import Comparison, write_tables  # noqa: PLC0415
-        from tidegate.experiment.verdict import rows  # noqa: PLC0415
+        from tidegate.backtest.recommendation import rows  # noqa: PLC0415
+        from tidegate.backtest.request import bench  # noqa: PLC0415
+        from tidegate.compare.execution import compare, on_simulators  # noqa: PLC0415
+        from tidegate.compare.folder import Folder  # noqa: PLC0415
+        from tidegate.compare.results import Comparison, write_tables  # noqa: PLC0415
         from tidegate.report.compare import write  # noqa: PLC0415
 
         with Folder.open(self.path, self.spec, fresh=fresh) as kept:
@@ -168,8 +168,8 @@ class _Runs:
 
     def check(self, name: str) -> None:
         """Refuse what cannot be tuned before anything runs."""
-        from tidegate.experiment.heldout import check  # noqa: PLC0415
-        from tidegate.experiment.knobs import knobs  # noqa: PLC0415
+        from tidegate.backtest.held_out import check  # noqa: PLC0415
+        from tidegate.backtest.search_space import knobs  # noqa: PLC0415
 
         known = self._known()
         if name != BEST and name not in known:
@@ -180,10 +180,10 @@ class _Runs:
 
     def tune(self, name: str, trials: int, found: list[Row]) -> Tuning | None:
         """Of the best those that have settings."""
-        from tidegate.experiment.heldout import tuning  # noqa: PLC0415
-        from tidegate.experiment.knobs import knobs  # noqa: PLC0415
-        from tidegate.experiment.tune import Aim, Means  # noqa: PLC0415
-        from tidegate.experiment.verdict import chosen  # noqa: PLC0415
+        from tidegate.backtest.held_out import tuning  # noqa: PLC0415
+        from tidegate.backtest.recommendation import chosen  # noqa: PLC0415
+        from tidegate.backtest.search_space import knobs  # noqa: PLC0415
+        from tidegate.backtest.tune import Aim, Means  # noqa: PLC0415
 
         known = self._known()
         able = [row for row in found if row.policy in known and knobs(known[row.policy].policy, row.options)]

@@ -57,7 +57,7 @@ def calibrate(
 
     [bold]tidegate calibrate 20261118-101500 20261118-103000 --to q1.json[/bold]
     """
-    from tidegate.sim.batches import text  # noqa: PLC0415
+    from tidegate.sim.batch_model import text  # noqa: PLC0415
     from tidegate.sim.fit import fit  # noqa: PLC0415
 
     found = fit([_recording(run, store) for run in runs])
@@ -89,11 +89,11 @@ def validate(
 
     [bold]tidegate validate last --model q1.json[/bold]
     """
-    from tidegate.sim import batches  # noqa: PLC0415
+    from tidegate.sim import batch_model  # noqa: PLC0415
     from tidegate.sim.check import check  # noqa: PLC0415
 
     found = [_recording(run, store) for run in runs]
-    verdicts = [check(batches.model(model or one.job), one) for one in found]
+    verdicts = [check(batch_model.model(model or one.job), one) for one in found]
     show(output, {"runs": [_plain(one) for one in verdicts], "median": _medians(verdicts)}, _table(verdicts))
 
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from tidegate.cli.comparison import profiles, progress, rows
+from tidegate.cli.compare_view import profiles, progress, rows
 from tidegate.cli.console import AsJson, Output, StorePath, complain, err, interrupt_once, out, print_json
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.store import DEFAULT_PATH
 
 if TYPE_CHECKING:
-    from tidegate.experiment.cells import Cell
-    from tidegate.experiment.compare import Outcome, Work
-    from tidegate.experiment.folder import Folder
+    from tidegate.compare.cells import Cell
+    from tidegate.compare.execution import Outcome, Work
+    from tidegate.compare.folder import Folder
 
 #: compared where nothing is said
 USUAL = {"policies": ["static", "hpa-cpu", "ds2", "daedalus"], "jobs": ["q1"], "workloads": ["tide"], "seeds": 3}
@@ -70,10 +70,10 @@ def compare(
     Figures are means over the seeds, with 95 % confidence intervals. ★ marks the
     fewest worker-seconds of the policies whose p95 keeps the SLO.
     """
-    from tidegate.experiment.cells import cells  # noqa: PLC0415
-    from tidegate.experiment.folder import Folder, digest  # noqa: PLC0415
-    from tidegate.experiment.grid import grid, merged, read  # noqa: PLC0415
-    from tidegate.experiment.specification import specification  # noqa: PLC0415
+    from tidegate.compare.cells import cells  # noqa: PLC0415
+    from tidegate.compare.fingerprint import specification  # noqa: PLC0415
+    from tidegate.compare.folder import Folder, digest  # noqa: PLC0415
+    from tidegate.compare.grid import grid, merged, read  # noqa: PLC0415
 
     began = time.monotonic()
     lists = {"policies": policies, "jobs": jobs, "workloads": workloads}
@@ -120,26 +120,26 @@ def compare(
 
 
 def _run(cells: list[Cell], folder: Folder, processes: int, store: Path) -> Outcome:
-    from tidegate.experiment.compare import compare as start  # noqa: PLC0415
+    from tidegate.compare.execution import compare as start  # noqa: PLC0415
 
     with progress(len(cells)) as watch:
         return start(cells, folder, _work(cells, processes, store), watch)
 
 
 def _work(cells: list[Cell], processes: int, store: Path) -> Work:
-    from tidegate.experiment import bench  # noqa: PLC0415
-    from tidegate.experiment.compare import on_simulators, on_spark  # noqa: PLC0415
+    from tidegate.compare import cell_runner  # noqa: PLC0415
+    from tidegate.compare.execution import on_simulators, on_spark  # noqa: PLC0415
 
     engines = {cell.experiment.engine for cell in cells}
     if "spark" not in engines:
-        return on_simulators(bench.simulators(), processes)
+        return on_simulators(cell_runner.simulators(), processes)
     if len(engines) > 1:
         raise InvalidInput(f"compare: need runs all on Spark or all simulated, got {', '.join(sorted(engines))}")
     return on_spark(store, lambda told: err.print(escape(told), soft_wrap=True, highlight=False))
 
 
 def _write(title: str, spec: dict[str, Any], outcome: Outcome, path: Path) -> None:
-    from tidegate.experiment.results import Comparison, write_tables  # noqa: PLC0415
+    from tidegate.compare.results import Comparison, write_tables  # noqa: PLC0415
     from tidegate.report.compare import write  # noqa: PLC0415
 
     write_tables(path, outcome.runs)

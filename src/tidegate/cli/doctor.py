@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tidegate.cluster.java import find_java
+from tidegate.cluster.quota import find_groups
 from tidegate.core import EnvironmentMissing
-from tidegate.spark.java import find_java
-from tidegate.spark.quota import find_groups
 
 #: an executor's heap, its JVM around it and its Python worker, MiB
 EXECUTOR_MEMORY = 700

@@ -120,7 +120,7 @@ class Pane:
             self._acted.append(f"{passed:4.0f} s  {obs.requested} -> {tick.decision.executors}  {tick.decision.reason}")
         self._acted += [f"{passed:4.0f} s  {event.kind}: {event.message}" for event in obs.events]
         e = self._experiment
-        self._offered.append(obs.arrival_rate or 0.0 if e.foreign else e.load().rate(passed))
+        self._offered.append(obs.arrival_rate or 0.0 if e.external_source else e.load().rate(passed))
         self._processed.append(obs.processing_rate or 0.0)
         self._executors.append(float(obs.executors))
         self._draw()

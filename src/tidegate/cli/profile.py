@@ -35,9 +35,9 @@ def profile(
     """
     from dataclasses import replace  # noqa: PLC0415
 
-    from tidegate.experiment.profiling import profile as make  # noqa: PLC0415
     from tidegate.experiment.settings import Experiment  # noqa: PLC0415
-    from tidegate.experiment.simulated import capacity  # noqa: PLC0415
+    from tidegate.experiment.simulation import capacity  # noqa: PLC0415
+    from tidegate.profiling.profile import profile as make  # noqa: PLC0415
 
     if engine == "spark":
         raise InvalidInput("profile: the runs are simulated: need engine sim or operators, got spark")

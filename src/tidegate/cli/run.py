@@ -142,7 +142,7 @@ def run(
 
 def _run(experiment: Any, output: Output, store: Path) -> None:
     from tidegate.cli.live import view  # noqa: PLC0415
-    from tidegate.experiment import run as start  # noqa: PLC0415
+    from tidegate.runner import run as start  # noqa: PLC0415
 
     interrupt_once()
     with Store.open(store) as kept:

@@ -21,7 +21,7 @@ from tidegate.core import InvalidInput
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tidegate.spark.traces import Request, Trace
+    from tidegate.traces import Request, Trace
 
 
 def trace(
@@ -47,8 +47,8 @@ def trace(
     [bold]tidegate trace logs/*.csv.gz --time created_at --key user -o monday.parquet[/bold]
     [bold]tidegate run --workload trace:monday.parquet[/bold]
     """
-    from tidegate.spark.session import workspace  # noqa: PLC0415, Spark only for those who use it
-    from tidegate.spark.traces import Machine, Request, Span, batch_session, check, interruptible  # noqa: PLC0415
+    from tidegate.cluster.session import workspace  # noqa: PLC0415, Spark only for those who use it
+    from tidegate.traces import Machine, Request, Span, batch_session, check, interruptible  # noqa: PLC0415
 
     request = Request(
         logs=tuple(logs),
@@ -91,8 +91,8 @@ def _known(text: str) -> datetime:
 
 def _counted(spark: SparkSession, request: Request) -> Trace:
     """With a sign of life for who waits: a line that changes in a terminal, a line for each step elsewhere."""
-    from tidegate.spark.traces import trace as count  # noqa: PLC0415
-    from tidegate.spark.traces.progress import watched  # noqa: PLC0415
+    from tidegate.traces import trace as count  # noqa: PLC0415
+    from tidegate.traces.progress import watched  # noqa: PLC0415
 
     if not err.is_terminal:
         return count(spark, request, lambda step: err.print(step, highlight=False, soft_wrap=True))
@@ -127,7 +127,7 @@ def _page(made: Trace) -> Path:
 
 
 def _warn(made: Trace) -> None:
-    from tidegate.spark.traces.result import ALARM  # noqa: PLC0415
+    from tidegate.traces.result import ALARM  # noqa: PLC0415
 
     if made.bad_share > ALARM:
         sentence = f"{made.bad_share:.1%} of the rows are bad and not in the trace"

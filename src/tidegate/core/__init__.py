@@ -23,7 +23,7 @@ from tidegate.core.model import (
     Tick,
     hold,
 )
-from tidegate.core.parameters import Parameter, build, check, parameter, parameters, part, typed
+from tidegate.core.parameter_fields import Parameter, build, check, parameter, parameters, part, typed
 from tidegate.core.ports import CapacityModel, Clock, Engine, Forecaster, Guard, Policy, Workload
 
 __all__ = [

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidegate.core.errors import InvalidLimits
-from tidegate.core.quick import quick
+from tidegate.core.fast_init import fast_init
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True)
 class ExecutorSample:
     """One executor as it was seen at one moment."""
@@ -32,7 +32,7 @@ class ExecutorSample:
     tasks: int | None = None
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True)
 class OperatorSample:
     """One operator: on Spark a stage of the query, whose tasks share the executors' slots with all other stages."""
@@ -51,7 +51,7 @@ class OperatorSample:
     queue: float | None = None
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Batch:
     """A finished micro-batch: records `[begin, end)` of the source, in the order in which they arrived."""
@@ -80,7 +80,7 @@ class Event:
     message: str
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Observation:
     """What an engine could see of one query at one moment."""
@@ -114,7 +114,7 @@ class Observation:
     events: tuple[Event, ...] = ()
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A wished total of executors, and why."""
@@ -135,7 +135,7 @@ def hold(obs: Observation, reason: str, **evidence: float) -> Decision:
     return Decision(obs.requested, f"hold: {reason}", evidence)
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Step:
     """A decision and who made it: the policy first, then each guard that changed it."""
@@ -144,7 +144,7 @@ class Step:
     decision: Decision
 
 
-@quick
+@fast_init
 @dataclass(frozen=True, slots=True)
 class Tick:
     """One turn of the loop. `steps` is empty where no decision was due; the last step is what was decided."""

@@ -11,7 +11,7 @@ from tidegate.control import Autoscaler
 from tidegate.core import InvalidInput, Limits, UnknownName
 from tidegate.jobs import events, job
 from tidegate.presets import Options, autoscaler
-from tidegate.sim.batches import model
+from tidegate.sim.batch_model import model
 from tidegate.sim.papers import paper_query
 from tidegate.workloads import Shape, named
 from tidegate.workloads.trace import version
@@ -136,7 +136,7 @@ class Experiment:
         return self.initial if self.initial is not None else self.minimum
 
     @property
-    def width(self) -> int:
+    def partition_count(self) -> int:
         """Partitions of source and shuffle: by default three tasks for every core there can be, so that any number
         shares them well.
         """
@@ -153,12 +153,12 @@ class Experiment:
         return "embedded" if self.kafka is None else "kafka"
 
     @property
-    def foreign(self) -> bool:
+    def external_source(self) -> bool:
         """Whether the records are somebody else's, so that nobody here knows when they are offered."""
         return self.kafka is not None and not self.kafka.produce
 
     @property
-    def most(self) -> int:
+    def max_batch_records(self) -> int:
         """Records of one batch."""
         return self.limit or int(4 * self.trigger * self.peak)
 
@@ -187,13 +187,13 @@ class Experiment:
             "workload": json.dumps(self.load().spec()),
             "seed": str(self.seed),
             "skew": self.skew,
-            "partitions": str(self.width),
+            "partitions": str(self.partition_count),
             "eventRate": str(self.peak),
-            "maxRowsPerTrigger": str(self.most),
+            "maxRowsPerTrigger": str(self.max_batch_records),
             "start": repr(start),
         }
 
     def spec(self, start: float) -> dict[str, Any]:
         """What the store keeps: enough to show and to repeat the run."""
-        shape = {} if self.foreign else {"workload_spec": self.load().spec()}
+        shape = {} if self.external_source else {"workload_spec": self.load().spec()}
         return {**asdict(self), "source": self.source, **shape, "limits": [self.minimum, self.maximum], "start": start}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tidegate.core.parameters import parameter
+from tidegate.core.parameter_fields import parameter
 from tidegate.forecast.boxjenkins import Model, differences, extended, fitted
 from tidegate.forecast.calibrated import Calibrated
 from tidegate.forecast.values import MINUTE, Array, coarse, fine, steps_in

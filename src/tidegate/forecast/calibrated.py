@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tidegate.core import Forecast
-from tidegate.core.parameters import check, parameter
+from tidegate.core.parameter_fields import check, parameter
 from tidegate.forecast.quantiles import REACH, Spread
 from tidegate.forecast.values import MOST, Array, admitted
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tidegate.core.parameters import parameter
+from tidegate.core.parameter_fields import parameter
 from tidegate.forecast.bank import Bank
 from tidegate.forecast.calibrated import Calibrated
 from tidegate.forecast.holt import Holt

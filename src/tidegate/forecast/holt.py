@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from tidegate.core.parameters import parameter
+from tidegate.core.parameter_fields import parameter
 from tidegate.forecast.calibrated import Calibrated
 from tidegate.forecast.values import Array
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tidegate.core.parameters import parameter
+from tidegate.core.parameter_fields import parameter
 from tidegate.forecast.calibrated import Calibrated
 from tidegate.forecast.values import MINUTE, Array, steps_in
 

@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import Any, TypeVar
 
 from tidegate.core import Forecast, Forecaster, InvalidInput
-from tidegate.core.parameters import check, parameter
+from tidegate.core.parameter_fields import check, parameter
 from tidegate.forecast.chooser import Chooser
 
 Thing = TypeVar("Thing")

@@ -2,8 +2,8 @@
 
 from tidegate.core import UnknownName
 from tidegate.jobs import nexmark, topspeed, traffic, wordcount, ysb
-from tidegate.jobs.events import KINDS, SPARSE, Events, events
-from tidegate.jobs.job import Job
+from tidegate.jobs.definition import Job
+from tidegate.jobs.event_kinds import KINDS, SPARSE, Events, events
 from tidegate.jobs.skew import Skew
 
 JOBS = {job.name: job for job in (*nexmark.JOBS, wordcount.JOB, ysb.JOB, traffic.JOB, topspeed.JOB)}

@@ -23,8 +23,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from tidegate.core import InvalidInput
+from tidegate.jobs.definition import Job
 from tidegate.jobs.draws import START, Draws
-from tidegate.jobs.job import Job
 from tidegate.jobs.skew import Skew, refuse_skew
 
 if TYPE_CHECKING:

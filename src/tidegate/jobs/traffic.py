@@ -20,8 +20,8 @@ from pyspark.sql import functions as F
 
 from tidegate.core import InvalidInput
 from tidegate.jobs.city import CENTRE, ROUTES, library
+from tidegate.jobs.definition import Job
 from tidegate.jobs.draws import START, Draws
-from tidegate.jobs.job import Job
 from tidegate.jobs.skew import Skew, refuse_skew
 
 #: in milliseconds

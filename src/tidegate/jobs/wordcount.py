@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.jobs.job import Job
+from tidegate.jobs.definition import Job
 
 
 def wordcount(lines: DataFrame) -> DataFrame:

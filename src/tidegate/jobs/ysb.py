@@ -19,8 +19,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidegate.core import InvalidInput
+from tidegate.jobs.definition import Job
 from tidegate.jobs.draws import START, Draws, mix, zipf
-from tidegate.jobs.job import Job
 from tidegate.jobs.skew import Skew
 
 USERS = PAGES = CAMPAIGNS = 100

@@ -29,7 +29,7 @@ from tidegate.capacity.recovery import by_spare_capacity
 from tidegate.capacity.regression import CpuRegression
 from tidegate.capacity.watch import RecoveryWatch
 from tidegate.core import Decision, Forecast, Limits, Observation, check, hold, parameter, part
-from tidegate.policies.judged import Judged
+from tidegate.policies.forecast_fallback import Judged
 from tidegate.policies.lag import behind
 
 

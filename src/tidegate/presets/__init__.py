@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tidegate.control import Autoscaler
 from tidegate.core import InvalidInput, Limits, Policy, UnknownName
+from tidegate.presets.definition import Options, Preset
 from tidegate.presets.plugins import installed
-from tidegate.presets.preset import Options, Preset
 from tidegate.presets.table import PRESETS
 
 __all__ = ["PRESETS", "Options", "Preset", "autoscaler", "preset", "presets"]

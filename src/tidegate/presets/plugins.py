@@ -19,7 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from tidegate.forecast import FORECASTERS as KNOWN
-from tidegate.presets.preset import MakeGuard, Preset
+from tidegate.presets.definition import MakeGuard, Preset
 
 POLICIES, FORECASTERS, GUARDS = "tidegate.policies", "tidegate.forecasters", "tidegate.guards"
 

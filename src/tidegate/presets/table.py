@@ -18,7 +18,7 @@ from tidegate.policies import (
     Static,
     Twres,
 )
-from tidegate.presets.preset import Options, Preset
+from tidegate.presets.definition import Options, Preset
 
 KUBERNETES = {"down-window": 300.0, "step-up": 4, "step-factor": 2.0}
 #: as deployed in the experiments of the DEBS'24 paper; its HPA variants have their window instead of a cooldown

@@ -28,7 +28,7 @@ from tidegate.report.frame import quiet, writer
 from tidegate.report.looks import BLUE, INK
 from tidegate.report.marks import TIP
 from tidegate.report.units import UNKNOWN, clock, count, exact, share
-from tidegate.spark.traces.result import ALARM, LEVELS, Envelope, Problem, Skew, Trace
+from tidegate.traces.result import ALARM, LEVELS, Envelope, Problem, Skew, Trace
 
 #: of a key, and of a bad value, so that one long text does not fill the page
 KEY, VALUE = 32, 100

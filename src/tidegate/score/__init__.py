@@ -14,7 +14,7 @@ from tidegate.score.run import (
     arrivals,
     score,
 )
-from tidegate.score.trial import Cumulative, Finished, Move, Trial
+from tidegate.score.trace import Cumulative, Finished, Move, RunTrace
 
 __all__ = [
     "Arrived",
@@ -25,9 +25,9 @@ __all__ = [
     "Latency",
     "Move",
     "Rescales",
+    "RunTrace",
     "Score",
     "Slo",
-    "Trial",
     "Workers",
     "arrivals",
     "score",

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidegate.score.provision import on_ticks
-from tidegate.score.trial import Array, Cumulative, Trial
+from tidegate.score.trace import Array, Cumulative, RunTrace
 
 #: how far from the oracle's executors counts as there
 NEAR = 1
@@ -35,14 +35,14 @@ class Convergence:
     steps: int | None
 
 
-def convergence(trial: Trial, oracle: Array, steps: Sequence[float] | None = None) -> list[Convergence]:
+def convergence(trial: RunTrace, oracle: Array, steps: Sequence[float] | None = None) -> list[Convergence]:
     """After each of `steps`, by default those found in the arrivals. `oracle` has executors for each tick."""
     found = tuple(steps_of(trial) if steps is None else sorted(steps))
     far = np.abs(trial.executors - on_ticks(trial, oracle)) > NEAR
     return [_after(trial, far, step, end) for step, end in pairwise((*found, trial.until))]
 
 
-def _after(trial: Trial, far: npt.NDArray[np.bool_], step: float, end: float) -> Convergence:
+def _after(trial: RunTrace, far: npt.NDArray[np.bool_], step: float, end: float) -> Convergence:
     # the tick before the step tells what there was at the step
     first = max(int(np.searchsorted(trial.times, step, side="right")) - 1, 0)
     times = np.clip(np.append(trial.times[first:], end), step, end)
@@ -55,7 +55,7 @@ def _after(trial: Trial, far: npt.NDArray[np.bool_], step: float, end: float) ->
     return Convergence(step, there - step, int(sum(step <= move.time < there for move in trial.moves)))
 
 
-def steps_of(trial: Trial) -> tuple[float, ...]:
+def steps_of(trial: RunTrace) -> tuple[float, ...]:
     """When the arrivals of a trial jumped within a tick, to a second."""
     tick = float(np.median(np.diff(trial.times))) if len(trial.times) > 1 else 1.0
     return step_times(trial.arrivals, trial.until, tick)

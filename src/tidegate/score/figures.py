@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tidegate.score.convergence import convergence
+from tidegate.score.latency import LatencyDistribution, done, lost
 from tidegate.score.provision import provision
-from tidegate.score.records import Ages, done, lost
 from tidegate.score.recovery import recovery
-from tidegate.score.trial import Array, Trial
+from tidegate.score.trace import Array, RunTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Best(Protocol):
 
 
 def figures(
-    trial: Trial, aims: Aims, oracle: Best | None = None, steps: Sequence[float] | None = None
+    trial: RunTrace, aims: Aims, oracle: Best | None = None, steps: Sequence[float] | None = None
 ) -> dict[str, Any]:
     """The figures of a run's JSON and the papers'. Without an oracle there is nothing to converge to.
 
     `steps` are the workload's steps, where they are known; searching them in the arrivals costs as much as the
     percentiles. Floats have nine digits, so that machines agree.
     """
-    spent, ages = workers(trial), Ages.of(trial)
+    spent, ages = workers(trial), LatencyDistribution.of(trial)
     seconds = spent["seconds"] if spent else None
     found = {
         "processed": round(_processed(trial)),
@@ -68,7 +68,7 @@ def figures(
     return {key: digits(value) for key, value in found.items()}
 
 
-def latency(ages: Ages) -> dict[str, float] | None:
+def latency(ages: LatencyDistribution) -> dict[str, float] | None:
     """Over records; None where none arrived."""
     if not len(ages.counts):
         return None
@@ -76,7 +76,7 @@ def latency(ages: Ages) -> dict[str, float] | None:
     return {"mean": ages.mean, "p50": p50, "p95": p95, "p99": p99, "max": ages.max}
 
 
-def workers(trial: Trial) -> dict[str, float] | None:
+def workers(trial: RunTrace) -> dict[str, float] | None:
     """From tick to tick, paid from being asked for until gone, as clouds bill; None with fewer than two ticks."""
     if len(trial.times) < 2:
         return None
@@ -85,20 +85,20 @@ def workers(trial: Trial) -> dict[str, float] | None:
     return {"mean": seconds / span, "max": int(trial.executors.max()), "seconds": seconds}
 
 
-def paid(trial: Trial) -> Array:
+def paid(trial: RunTrace) -> Array:
     """Executors from each tick to the next: those that were there, and those that were asked for by then."""
     most: Array = np.maximum(trial.executors[:-1], trial.requested[1:])
     return most
 
 
-def rescales(trial: Trial) -> dict[str, int]:
+def rescales(trial: RunTrace) -> dict[str, int]:
     """Actions, not changes of the observed count; one that leaves the total as it was is neither up nor down."""
     up = sum(move.after > move.before for move in trial.moves)
     down = sum(move.after < move.before for move in trial.moves)
     return {"count": up + down, "up": up, "down": down}
 
 
-def backlog(trial: Trial) -> dict[str, float] | None:
+def backlog(trial: RunTrace) -> dict[str, float] | None:
     """At the ticks and at the end, from what had arrived and what was done."""
     if not len(trial.times):
         return None
@@ -110,7 +110,7 @@ def backlog(trial: Trial) -> dict[str, float] | None:
     return {"max": float(waiting.max()), "final": float(waiting[-1])}
 
 
-def throughput(trial: Trial) -> dict[str, float | None]:
+def throughput(trial: RunTrace) -> dict[str, float | None]:
     """Records per second that were offered and processed from the start to the end, and their ratio."""
     if trial.until <= 0:
         return {"offered": None, "processed": None, "ratio": None}
@@ -132,7 +132,7 @@ def digits(value: Any) -> Any:
     return [digits(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _processed(trial: Trial) -> float:
+def _processed(trial: RunTrace) -> float:
     portions = done(trial)
     return float((portions.ends - portions.begins).sum())
 

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tidegate.core import InvalidInput
+from tidegate.score.engine_limits import EngineLimits, Terms
 from tidegate.score.oracle_demand import Demand, Whole, demand
 from tidegate.score.oracle_path import schedules
-from tidegate.score.oracle_plant import Plant, Terms
 from tidegate.score.oracle_search import Search
-from tidegate.score.trial import Array, Cumulative
+from tidegate.score.trace import Array, Cumulative
 
 #: how often the range of costs is doubled to prove a schedule the best
 _DOUBLINGS = 1
@@ -60,7 +60,7 @@ class Oracle:
     proven: bool = True
 
 
-def oracle(plant: Plant, task: Task, terms: Terms) -> Oracle:
+def oracle(plant: EngineLimits, task: Task, terms: Terms) -> Oracle:
     """Of one workload.
 
     15 records/s arrive for 4 min and must be served in 5: one executor does 3000 of the 3600, so a sixth minute is due;
@@ -68,14 +68,15 @@ def oracle(plant: Plant, task: Task, terms: Terms) -> Oracle:
 
     >>> from tidegate.core import Limits
     >>> steady = Cumulative(np.array([0.0, 240.0]), np.array([0.0, 3600.0]))
-    >>> found = oracle(Plant((0, 10, 20), startup=60), Task(steady, 300), Terms(Limits(1, 2), 1, slo=60, step=60))
+    >>> terms = Terms(Limits(1, 2), 1, slo=60, step=60)
+    >>> found = oracle(EngineLimits((0, 10, 20), startup=60), Task(steady, 300), terms)
     >>> found.executors.tolist(), found.seconds, found.late
     ([1, 2, 1, 1, 1, 1], 420.0, 0.0)
     """
     return oracles(plant, [task], terms)[0]
 
 
-def oracles(plant: Plant, tasks: Sequence[Task], terms: Terms) -> list[Oracle]:
+def oracles(plant: EngineLimits, tasks: Sequence[Task], terms: Terms) -> list[Oracle]:
     """Of many workloads at once, which is faster than one by one and gives the same."""
     found: list[Oracle | None] = [None] * len(tasks)
     groups: dict[int, list[int]] = {}
@@ -97,12 +98,12 @@ def _pace(task: Task, ticks: int) -> Array:
     return task.pace[:ticks]
 
 
-def window(plant: Plant, terms: Terms) -> int:
+def window(plant: EngineLimits, terms: Terms) -> int:
     """How many executor-steps above the cheapest a schedule is followed at first: enough to catch up an SLO."""
     return terms.limits.maximum * (4 + math.ceil((terms.slo + plant.outage) / terms.step))
 
 
-def _solved(plant: Plant, terms: Terms, asked: Demand) -> list[Oracle]:
+def _solved(plant: EngineLimits, terms: Terms, asked: Demand) -> list[Oracle]:
     steps = asked.most.shape[1] - 1
     full = steps * (terms.limits.maximum - terms.limits.minimum) + 1
     found: dict[int, Oracle] = {}
@@ -118,7 +119,7 @@ def _solved(plant: Plant, terms: Terms, asked: Demand) -> list[Oracle]:
     return [found[row] for row in range(len(asked.most))]
 
 
-def _portions(plant: Plant, terms: Terms, rows: list[int], size: tuple[int, int]) -> list[list[int]]:
+def _portions(plant: EngineLimits, terms: Terms, rows: list[int], size: tuple[int, int]) -> list[list[int]]:
     """So many workloads at a time that their layers fit into memory."""
     steps, width = size
     phases = max(1, 2 * plant.steps_down(terms.step) - 1)

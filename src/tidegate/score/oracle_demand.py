@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tidegate.score.oracle_plant import Plant, Terms
-from tidegate.score.trial import Array, Cumulative
+from tidegate.score.engine_limits import EngineLimits, Terms
+from tidegate.score.trace import Array, Cumulative
 
 Whole = npt.NDArray[np.int64]
 
@@ -33,7 +33,7 @@ class Demand:
         return Demand(self.most[rows], self.need[rows], self.late[rows], self.slack[rows], self.pace[rows])
 
 
-def demand(plant: Plant, terms: Terms, arrivals: Sequence[Cumulative], pace: Array) -> Demand:
+def demand(plant: EngineLimits, terms: Terms, arrivals: Sequence[Cumulative], pace: Array) -> Demand:
     """A record is late if it was not served by the first tick at which it was older than the SLO.
 
     So those due between two ticks are late as far as they were not served by the second, and where all of them are
@@ -68,7 +68,7 @@ def _reachable(need: Array, fastest: Array) -> Array:
     return wanted
 
 
-def _fastest(plant: Plant, terms: Terms, load: tuple[Array, Array], deadlines: tuple[Array, Array]) -> Array:
+def _fastest(plant: EngineLimits, terms: Terms, load: tuple[Array, Array], deadlines: tuple[Array, Array]) -> Array:
     """Served by each tick on the path with the fewest late records.
 
     Without outages that is the maximum as soon as possible. With them it is one change to the maximum at some tick, or
@@ -99,7 +99,7 @@ def _served(most: Array, work: Array) -> Array:
     return served
 
 
-def _adding(plant: Plant, terms: Terms, steps: int) -> Array:
+def _adding(plant: EngineLimits, terms: Terms, steps: int) -> Array:
     rates = plant.rates(terms.limits)
     first, top, ahead = rates[terms.initial - terms.limits.minimum], rates[-1], plant.ahead(terms.step)
     here = np.arange(steps + 1) * terms.step >= plant.startup - 1e-9
@@ -109,7 +109,7 @@ def _adding(plant: Plant, terms: Terms, steps: int) -> Array:
     return work
 
 
-def _restarting(plant: Plant, terms: Terms, changes: Whole, steps: int) -> Array:
+def _restarting(plant: EngineLimits, terms: Terms, changes: Whole, steps: int) -> Array:
     """A row for each tick of the change; one at the last tick is none."""
     rates = plant.rates(terms.limits)
     first, top = rates[terms.initial - terms.limits.minimum], rates[-1]

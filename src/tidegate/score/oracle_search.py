@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
+from tidegate.score.engine_limits import EngineLimits, Terms
 from tidegate.score.oracle_demand import Demand, Whole
-from tidegate.score.oracle_plant import Plant, Terms
-from tidegate.score.trial import Array
+from tidegate.score.trace import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Layer:
 class Search:
     """Over a batch of workloads, keeping for each the `width` lowest costs at every tick."""
 
-    plant: Plant
+    plant: EngineLimits
     terms: Terms
     demand: Demand
     width: int

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tidegate.core import InvalidInput
-from tidegate.score.trial import Array, Trial
+from tidegate.score.trace import Array, RunTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Provision:
     under: float
 
 
-def provision(trial: Trial, oracle: Array) -> Provision:
+def provision(trial: RunTrace, oracle: Array) -> Provision:
     """From tick to tick with what was seen at the first; `oracle` has a number of executors for each tick."""
     spare = (trial.executors - on_ticks(trial, oracle))[:-1]
     seconds = np.diff(trial.times)
@@ -26,7 +26,7 @@ def provision(trial: Trial, oracle: Array) -> Provision:
     return Provision(float(over.sum()), float(under.sum()))
 
 
-def on_ticks(trial: Trial, oracle: Array) -> Array:
+def on_ticks(trial: RunTrace, oracle: Array) -> Array:
     """The oracle's executors, if there is one number for each tick."""
     if len(oracle) != len(trial.times):
         raise InvalidInput(f"need one number of the oracle for each tick, got {len(oracle)} for {len(trial.times)}")

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from tidegate.score.records import served
-from tidegate.score.trial import Array, Finished, Trial
+from tidegate.score.latency import served
+from tidegate.score.trace import Array, Finished, RunTrace
 
 #: latency up to here is always normal
 NORMAL = 2.0
@@ -29,7 +29,7 @@ class Recovery:
     seconds: float | None
 
 
-def recovery(trial: Trial) -> list[Recovery]:
+def recovery(trial: RunTrace) -> list[Recovery]:
     """After each failure, from the age of the oldest record of each portion.
 
     That record is overdue from when it became older than normal until it was done. So an outage in which nothing is

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tidegate.core import InvalidInput
-from tidegate.score.records import Ages
-from tidegate.score.trial import Cumulative, Finished
-from tidegate.sim.batches import BatchModel, Query
+from tidegate.score.latency import LatencyDistribution
+from tidegate.score.trace import Cumulative, Finished
+from tidegate.sim.batch_model import BatchModel, Query
 from tidegate.sim.fit import predicted, rows_of
 from tidegate.sim.microbatch import MicroBatchEngine
 from tidegate.sim.recording import Recording
@@ -110,7 +110,7 @@ def _figures(played: Played, arrivals: Cumulative, until: float) -> Iterable[flo
     done = played.finished
     seen = done.times <= until + 1e-6
     kept = Finished(done.times[seen], done.begins[seen], done.ends[seen])
-    ages = Ages.at(kept, arrivals)
+    ages = LatencyDistribution.at(kept, arrivals)
     grid = np.arange(0.0, until, 1.0)
     served = np.concatenate([[0.0], kept.ends])[np.searchsorted(kept.times, grid, side="right")]
     backlog = float(np.max(arrivals.by(grid) - served))

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy.optimize import least_squares
 
 from tidegate.core import InvalidInput
-from tidegate.sim.batches import BatchModel
+from tidegate.sim.batch_model import BatchModel
 from tidegate.sim.recording import Done, Life, Recording
 
 Array = npt.NDArray[np.float64]

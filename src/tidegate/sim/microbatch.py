@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tidegate.core import Batch, Decision, Event, ExecutorSample, Observation, OperatorSample, QueryEnded
-from tidegate.score.trial import Cumulative, Finished
-from tidegate.sim.batches import BatchModel, Query
+from tidegate.score.trace import Cumulative, Finished
+from tidegate.sim.batch_model import BatchModel, Query
 from tidegate.sim.pace import DRAWS, Pace, draws
 from tidegate.sim.seen import Seen
 

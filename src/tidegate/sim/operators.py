@@ -29,7 +29,7 @@ from tidegate.core import (
     OperatorSample,
     QueryEnded,
 )
-from tidegate.score.trial import Finished, Offered
+from tidegate.score.trace import Finished, Offered
 from tidegate.sim.flow import Flow, Mark
 from tidegate.sim.graph import Graph, Operator
 from tidegate.sim.meter import Meter, Work

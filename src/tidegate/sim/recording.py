@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tidegate.core import InvalidInput, Observation, Tick
-from tidegate.score.trial import Cumulative
+from tidegate.score.trace import Cumulative
 from tidegate.workloads import from_spec
 
 #: digits of times that are kept

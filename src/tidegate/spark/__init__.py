@@ -1,5 +1,1 @@
-"""Spark as an engine: sessions, observations, executors, the embedded source, and attaching to a user's own query."""
-
-from tidegate.spark.attach import Attachment, attach
-
-__all__ = ["Attachment", "attach"]
+"""A running Spark query as an engine: what its reports and its executors say, and how its executors are changed."""

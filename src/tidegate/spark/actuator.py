@@ -18,8 +18,8 @@ from typing import Any
 
 from pyspark import SparkContext
 
+from tidegate.cluster.status import Executor
 from tidegate.core import Event
-from tidegate.spark.status import Executor
 
 log = logging.getLogger(__name__)
 

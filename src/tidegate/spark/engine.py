@@ -14,6 +14,9 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tidegate.cluster.jvm_shutdown import finish
+from tidegate.cluster.quota import Quotas
+from tidegate.cluster.status import Executor, Stage, Status
 from tidegate.core import (
     Batch,
     Decision,
@@ -25,12 +28,9 @@ from tidegate.core import (
     QueryFailed,
 )
 from tidegate.spark.actuator import Actuator
-from tidegate.spark.calls import finish
 from tidegate.spark.listener import ProgressListener
 from tidegate.spark.meter import CpuMeter, SlotMeter
 from tidegate.spark.progress import ProgressLog
-from tidegate.spark.quota import Quotas
-from tidegate.spark.status import Executor, Stage, Status
 
 
 class SparkEngine:

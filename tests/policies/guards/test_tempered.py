@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.core import Decision, Observation, OperatorSample
-from tidegate.policies.guards.tempered import change, held, moved, shared, spread, stays
+from tidegate.policies.guards.adjustments import change, held, moved, shared, spread, stays
 
 TWO = (OperatorSample("map", parallelism=3), OperatorSample("window", parallelism=5))
 ISOLATED = Observation(0, 8, 8, operators=TWO, isolated=True)

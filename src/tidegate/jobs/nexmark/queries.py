@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.jobs.job import Job
+from tidegate.jobs.definition import Job
 
 #: how long a person waits for auctions in query 3, and an auction for its seller, in event time
 PERSON_TTL, AUCTION_TTL = "60 seconds", "10 seconds"

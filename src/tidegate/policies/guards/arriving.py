@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tidegate.core import Decision, Observation
-from tidegate.policies.guards.tempered import held, stays
+from tidegate.policies.guards.adjustments import held, stays
 
 
 @dataclass(slots=True)

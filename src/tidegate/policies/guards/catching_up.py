@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.core import Decision, Observation
-from tidegate.policies.guards.tempered import held
+from tidegate.policies.guards.adjustments import held
 
 
 @dataclass(frozen=True, slots=True)

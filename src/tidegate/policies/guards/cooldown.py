@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tidegate.core import Decision, Observation
-from tidegate.policies.guards.tempered import held, parallelisms, stays
+from tidegate.policies.guards.adjustments import held, parallelisms, stays
 
 
 @dataclass(slots=True)

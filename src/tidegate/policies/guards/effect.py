@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tidegate.core import Decision, Observation
-from tidegate.policies.guards.tempered import held
+from tidegate.policies.guards.adjustments import held
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Steady:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class RunTrace:
     """A scale-up whose effect is awaited; `arrived` and `backlog` are of the moment when its executors were there."""
 
     before: int
@@ -61,7 +61,7 @@ class Effect:
     name: str = "effect"
     _time: float | None = field(default=None, repr=False)
     _steady: Steady | None = field(default=None, repr=False)
-    _trial: Trial | None = field(default=None, repr=False)
+    _trial: RunTrace | None = field(default=None, repr=False)
     _verdict: Verdict | None = field(default=None, repr=False)
 
     def temper(self, wish: Decision, obs: Observation) -> Decision:
@@ -87,12 +87,12 @@ class Effect:
         rate = obs.processing_rate if obs.backlog else None
         self._steady, self._time = Steady(obs.executors, obs.requested, rate), obs.time
 
-    def _due(self, trial: Trial, obs: Observation) -> bool:
+    def _due(self, trial: RunTrace, obs: Observation) -> bool:
         # the batch that ran when they came was not theirs, and figures are of finished batches: the second one counts
         cycle = max(obs.batch_duration or 0.0, obs.trigger or 0.0)
         return trial.arrived is not None and obs.time - trial.arrived >= max(self.after, 2 * cycle)
 
-    def _begun(self, obs: Observation) -> Trial | None:
+    def _begun(self, obs: Observation) -> RunTrace | None:
         """The trial that there is now: a new one, a longer one, the one there was; after a scale-in, none."""
         last, trial = self._steady, self._trial
         if last is None or obs.requested == last.requested:
@@ -103,9 +103,9 @@ class Effect:
             return replace(trial, after=obs.requested, arrived=None, backlog=None)
         if not last.rate or not 0 < last.executors < obs.requested:
             return None
-        return Trial(last.executors, obs.requested, last.rate)
+        return RunTrace(last.executors, obs.requested, last.rate)
 
-    def _followed(self, trial: Trial | None, obs: Observation) -> Trial | None:
+    def _followed(self, trial: RunTrace | None, obs: Observation) -> RunTrace | None:
         if trial is None or (trial.arrived is None and obs.executors < trial.after):
             return trial
         if obs.executors < trial.after:
@@ -115,7 +115,7 @@ class Effect:
         return trial
 
 
-def _judged(trial: Trial, obs: Observation, threshold: float) -> Verdict | None:
+def _judged(trial: RunTrace, obs: Observation, threshold: float) -> Verdict | None:
     """None where it helped, or where that cannot be told."""
     if obs.processing_rate is None or obs.backlog is None or trial.backlog is None or trial.arrived is None:
         return None

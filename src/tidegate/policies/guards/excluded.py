@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from tidegate.core import Decision, InvalidInput, Observation
-from tidegate.policies.guards.tempered import held, stays
+from tidegate.policies.guards.adjustments import held, stays
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _DAY = "|".join(DAYS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.core import Decision, InvalidInput, Observation
-from tidegate.policies.guards.tempered import held, stays
+from tidegate.policies.guards.adjustments import held, stays
 
 CHOICES = ("none", "in", "out", "both")
 

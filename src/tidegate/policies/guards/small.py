@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tidegate.core import Decision, Observation
-from tidegate.policies.guards.tempered import change, held, stays
+from tidegate.policies.guards.adjustments import change, held, stays
 
 
 @dataclass(frozen=True, slots=True)

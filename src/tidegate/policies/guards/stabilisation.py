@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tidegate.core import Decision, InvalidInput, Observation
+from tidegate.policies.guards.adjustments import held, moved, parallelisms, shared
 from tidegate.policies.guards.peaks import Peaks, largest
-from tidegate.policies.guards.tempered import held, moved, parallelisms, shared
 
 #: the name under which the total's windows are kept
 _TOTAL = ""

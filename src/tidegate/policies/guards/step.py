@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidegate.core import Decision, Observation
-from tidegate.policies.guards.tempered import moved, parallelisms, shared
+from tidegate.policies.guards.adjustments import moved, parallelisms, shared
 
 
 @dataclass(frozen=True, slots=True)

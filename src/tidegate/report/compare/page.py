@@ -21,7 +21,7 @@ SLO = Look(INK, "dotted", 1.5)
 
 
 class Compared(Protocol):
-    """What is needed of a comparison: `tidegate.experiment.results.Comparison` has it."""
+    """What is needed of a comparison: `tidegate.compare.results.Comparison` has it."""
 
     @property
     def title(self) -> str: ...

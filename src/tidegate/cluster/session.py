@@ -1,0 +1,254 @@
+"""A Spark session on the embedded cluster or on a given master, with its executors there, and all of it gone
+afterwards.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from tidegate.cluster.embedded import HOST, EmbeddedCluster
+from tidegate.cluster.java import find_java
+from tidegate.cluster.jvm_shutdown import finish
+from tidegate.cluster.processes import tree
+from tidegate.cluster.status import Status
+from tidegate.core import EnvironmentMissing, InvalidInput
+from tidegate.spark.actuator import declare, victims
+
+#: what an executor's JVM needs beside its heap, in MiB
+OVERHEAD = 100
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What to start. Without a master: the embedded cluster, which has room for `maximum` executors."""
+
+    initial: int = 1
+    maximum: int = 4
+    master: str | None = None
+    cores: int = 1
+    #: heap of an executor, MiB
+    memory: int = 512
+    shuffle_partitions: int = 8
+    ui_port: int | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    def settings(self, folder: Path) -> dict[str, str]:
+        ui = {"spark.ui.enabled": "false"}
+        if self.ui_port is not None:
+            ui = {"spark.ui.enabled": "true", "spark.ui.port": str(self.ui_port), "spark.port.maxRetries": "0"}
+        return {
+            "spark.app.name": "tidegate",
+            "spark.executor.cores": str(self.cores),
+            "spark.executor.memory": f"{self.memory}m",
+            "spark.executor.instances": str(self.initial),
+            # short-lived, small executors: the quick compiler and the small collector start up in half the CPU time
+            "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+            "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
+            "spark.dynamicAllocation.enabled": "false",
+            "spark.sql.session.timeZone": "UTC",
+            "spark.sql.shuffle.partitions": str(self.shuffle_partitions),
+            "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+            "spark.sql.streaming.noDataProgressEventInterval": "1000",
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+            "spark.local.dir": str(folder / "local"),
+            "spark.ui.showConsoleProgress": "false",
+            "spark.ui.retainedJobs": "200",
+            "spark.ui.retainedStages": "200",
+            "spark.log.level": "WARN",
+            **ui,
+            **self.conf,
+        }
+
+
+@contextlib.contextmanager
+def workspace() -> Iterator[Path]:
+    """A folder for checkpoints, shuffle files and logs that is gone afterwards, however the block ends."""
+    folder = Path(tempfile.mkdtemp(prefix="tidegate-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
+    """The session, once its first executors have registered."""
+    _check(cluster)
+    settings = cluster.settings(folder)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    if _on_this_machine(cluster.master):
+        os.environ["SPARK_LOCAL_IP"] = HOST
+        settings["spark.driver.host"] = HOST
+    with jvm(settings, folder), contextlib.ExitStack() as stack:
+        embedded = None if cluster.master else stack.enter_context(_embedded(cluster, settings, folder))
+        spark = connect(embedded.url if embedded else str(cluster.master), settings)
+        stack.callback(finish, "stopping Spark", spark.stop)
+        # at once: a standalone master otherwise starts as many executors as it has room for
+        declare(spark.sparkContext, [], cluster.initial)
+        for _ in range(cluster.initial, cluster.maximum if embedded else 0):
+            assert embedded is not None
+            embedded.add_worker()
+        _await_executors(spark, cluster)
+        yield spark
+
+
+def _on_this_machine(master: str | None) -> bool:
+    """Then nothing needs to be reached from outside, and nothing listens there."""
+    return master is None or urlsplit(master).hostname in (HOST, "localhost")
+
+
+def _check(cluster: Cluster) -> None:
+    find_java()
+    master = cluster.master or ""
+    if master.startswith("local"):
+        raise InvalidInput(
+            f"master {master!r} has no executors to add or remove; leave --master out for an embedded cluster"
+        )
+    if master.startswith("spark://"):
+        check_reachable(master)
+    elif master and not master.startswith(("yarn", "k8s://")):
+        raise InvalidInput(f"master {master!r} is not spark://HOST:PORT, yarn or k8s://URL")
+    if cluster.ui_port is not None and _taken(cluster.ui_port):
+        raise InvalidInput(f"port {cluster.ui_port} for Spark's web page is taken; choose another with --ui-port")
+
+
+def check_reachable(master: str) -> None:
+    """Any one of a list of masters will do. Spark itself would try for a minute and then hang up without a word."""
+    addresses = [urlsplit(f"spark://{part}") for part in master.removeprefix("spark://").split(",")]
+    reasons = []
+    for address in addresses:
+        try:
+            socket.create_connection((address.hostname or "", address.port or 7077), timeout=5).close()
+            return
+        except (OSError, ValueError) as error:
+            reasons.append(str(error))
+    raise EnvironmentMissing(f"no Spark master answers at {master}: {'; '.join(reasons)}")
+
+
+def _taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return True
+    return False
+
+
+#: of the JVM that serves this process, one session after the other: the jars it was started with
+_jars: set[str] = set()
+
+
+def _renew(jars: str) -> None:
+    """A JVM finds a data source only in jars it was started with: one without them gives way to a new one."""
+    wanted = set(filter(None, jars.split(",")))
+    gateway = SparkContext._gateway
+    if gateway is not None and not wanted <= _jars:
+        gateway.shutdown()
+        gateway.proc.stdin.close()  # it ends with its input
+        gateway.proc.wait()
+        SparkContext._gateway = SparkContext._jvm = gateway = None
+    if gateway is None:
+        _jars.clear()
+        _jars.update(wanted)
+
+
+@contextlib.contextmanager
+def jvm(settings: Mapping[str, str], folder: Path) -> Iterator[None]:
+    """The driver's JVM, its output in a file: Spark's log is no part of what a user came to see."""
+    if SparkContext._active_spark_context is not None:
+        raise InvalidInput("a Spark session is already open in this process: attach to its query instead")
+    _renew(settings.get("spark.jars", ""))
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    with open(folder / "driver.log", "ab") as log, _output_to(log.fileno()), _nobody_left_behind():
+        SparkContext._ensure_initialized(conf=conf)
+    yield
+
+
+@contextlib.contextmanager
+def _nobody_left_behind() -> Iterator[None]:
+    """End the processes that were started in the block if it is cut short: a JVM without its Python would wait for
+    ever.
+    """
+    before = set(tree(os.getpid()))
+    try:
+        yield
+    except BaseException:
+        for process in set(tree(os.getpid())) - before:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        raise
+
+
+@contextlib.contextmanager
+def _output_to(file: int) -> Iterator[None]:
+    """Processes started in the block write their output there."""
+    kept = [os.dup(1), os.dup(2)]
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.dup2(file, 1)
+        os.dup2(file, 2)
+        yield
+    finally:
+        for number, copy in zip((1, 2), kept, strict=True):
+            os.dup2(copy, number)
+            os.close(copy)
+
+
+@contextlib.contextmanager
+def _embedded(cluster: Cluster, settings: Mapping[str, str], folder: Path) -> Iterator[EmbeddedCluster]:
+    conf = {**settings, "spark.master.rest.enabled": "false"}
+    made = EmbeddedCluster(cores=cluster.cores, memory=cluster.memory + OVERHEAD, folder=folder / "work", conf=conf)
+    try:
+        for _ in range(cluster.initial):
+            made.add_worker()
+        yield made
+    finally:
+        finish("stopping the embedded cluster", made.close)
+
+
+def connect(master: str, settings: Mapping[str, str]) -> SparkSession:
+    builder = SparkSession.builder.master(master)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        first = str(error).strip().splitlines()[0]
+        raise EnvironmentMissing(f"Spark could not start on {master}: {first}") from error
+    finally:
+        # PySpark puts its own in place, which cancels all jobs: what Ctrl-C means is the caller's to say
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
+
+
+def _await_executors(spark: SparkSession, cluster: Cluster, patience: float = 90.0) -> None:
+    status, deadline = Status(spark.sparkContext), time.monotonic() + patience
+    while len(status.executors()) < cluster.initial:
+        if time.monotonic() > deadline:
+            raise EnvironmentMissing(
+                f"{cluster.initial} executors of {cluster.cores} cores and {cluster.memory} MiB were asked for,"
+                f" {len(status.executors())} came within {patience:g} s: has the cluster room for them?"
+            )
+        time.sleep(0.2)
+    surplus = victims(status.executors(), cluster.initial)
+    if surplus and cluster.conf.get("spark.dynamicAllocation.enabled") != "true":  # else Spark sees to it
+        declare(spark.sparkContext, surplus, cluster.initial)

@@ -1,0 +1,1 @@
+"""Policies side by side: a grid of runs, executed and kept, summed up over seeds."""

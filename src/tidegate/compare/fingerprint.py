@@ -1,0 +1,67 @@
+"""What a comparison is, as plain values: two that are equal have the same results."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import tidegate
+from tidegate.compare.cells import TRACE
+from tidegate.compare.folder import CODE
+from tidegate.compare.grid import Grid, Item
+
+#: rooms that no figure depends on
+LOOKS = ("cli", "report")
+SOURCES = (".py", ".json", ".toml", ".csv")
+
+
+def specification(grid: Grid) -> dict[str, Any]:
+    """The grid, the contents of the files it names and, for simulated runs, of the code: its results are the code's.
+    Runs on Spark take hours, and are kept whatever changes here.
+    """
+    spec = {
+        "title": grid.title,
+        "description": grid.description,
+        "policies": [_plain(item, "options") for item in grid.policies],
+        "jobs": [_plain(item, "run") for item in grid.jobs],
+        "workloads": [_plain(item, "run") for item in grid.workloads],
+        "seeds": list(grid.seeds),
+        "vary": grid.vary,
+        "run": dict(grid.shared),
+        "files": {name: _digest([Path(name)]) for name in sorted(set(_files(grid)))},
+    }
+    return spec if _only_spark(grid) else {**spec, CODE: _code()}
+
+
+def _plain(item: Item, own: str) -> dict[str, Any]:
+    return {"name": item.name, "label": item.label, own: dict(item.values)}
+
+
+def _only_spark(grid: Grid) -> bool:
+    items = (*grid.jobs, *grid.workloads)
+    engines = {one.values["engine"] for one in items if "engine" in one.values} | {grid.shared.get("engine", "sim")}
+    return engines == {"spark"}
+
+
+def _files(grid: Grid) -> Iterator[str]:
+    """Traces, models and profiles that are files."""
+    traces = (item.name.removeprefix(TRACE).partition("?")[0] for item in grid.workloads if item.name.startswith(TRACE))
+    tables = (grid.shared, *(item.values for item in (*grid.policies, *grid.jobs, *grid.workloads)))
+    named = (str(values[key]) for values in tables for key in ("model", "profile") if values.get(key))
+    yield from (name for name in (*traces, *named) if Path(name).is_file())
+
+
+def _code() -> str:
+    """Changes with every file that a figure can depend on."""
+    root = Path(tidegate.__file__).parent
+    found = (path for path in root.rglob("*") if path.suffix in SOURCES and path.is_file())
+    return _digest(sorted(path for path in found if path.relative_to(root).parts[0] not in LOOKS))
+
+
+def _digest(paths: list[Path]) -> str:
+    whole = hashlib.sha256()
+    for path in paths:
+        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return whole.hexdigest()[:16]

@@ -1,0 +1,1 @@
+"""Where a query's records come from: the embedded source, and Kafka topics."""

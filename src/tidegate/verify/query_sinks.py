@@ -1,0 +1,100 @@
+"""Where a run's result goes, and what is kept of it for the check against a batch query."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from tidegate.jobs import Job
+from tidegate.kafka import create, ends
+from tidegate.sources.kafka_topic import Topic, rows
+from tidegate.spark.engine import SparkEngine
+from tidegate.verify.fingerprint import batch, streamed, watched
+from tidegate.verify.revisions import keep, latest, newest
+
+
+@dataclass(slots=True)
+class NoopSink:
+    """Into nothing: the fingerprint of the result is kept, or of a query in update mode all its revisions."""
+
+    kind: Job
+    folder: Path
+    verify: bool = True
+
+    def writer(self, result: DataFrame) -> DataStreamWriter:
+        if self.verify and self.kind.mode == "update":
+            return result.writeStream.outputMode(self.kind.mode).foreachBatch(keep(self.folder))
+        return (watched(result) if self.verify else result).writeStream.format("noop").outputMode(self.kind.mode)
+
+    def agrees(self, spark: SparkSession, engine: SparkEngine, expected: DataFrame) -> bool:
+        """With one batch query over the same records."""
+        wanted = batch(expected, self.kind.closed_by, engine.log.watermark)
+        if self.kind.mode == "update":
+            return wanted == batch(latest(spark, self.folder, self.kind.key))
+        return wanted == streamed(engine.observed.values())
+
+    def figures(self) -> dict[str, Any]:
+        return {}
+
+
+class KafkaSink:
+    """Into a Kafka topic, as JSON; in update mode with the row's key as the record's, so that revisions stay in order.
+
+    Spark writes to Kafka at least once: a batch that runs again writes its rows again. Such duplicates are counted.
+    """
+
+    def __init__(self, kind: Job, bootstrap: str, name: str, partitions: int) -> None:
+        self._kind = kind
+        self._topic = Topic(bootstrap, name, "")
+        create(bootstrap, name, partitions)
+        self._begin = ends(bootstrap, name)
+        self._rows: int | None = None
+        self._duplicates: int | None = None
+        self._losses: int | None = None
+
+    def writer(self, result: DataFrame) -> DataStreamWriter:
+        options = {"kafka.bootstrap.servers": self._topic.bootstrap, "topic": self._topic.name}
+        made = self._records(result)
+        return made.writeStream.format("kafka").options(**options).outputMode(self._kind.mode)
+
+    def agrees(self, spark: SparkSession, engine: SparkEngine, expected: DataFrame) -> bool:
+        """Every row of the batch result is in the topic, and no other; rows that are there twice do not count against
+        it, as no reader could take them for something else.
+        """
+        end = ends(self._topic.bootstrap, self._topic.name)
+        found = rows(spark, self._topic, self._begin, end)
+        if self._kind.mode == "update":
+            found = newest(found, ["key"], "offset")
+        closed = self._closed(expected, engine.log.watermark)
+        both = _counts(found, "found").join(_counts(self._records(closed), "wanted"), "value", "full_outer").fillna(0)
+        wrong = F.sum(F.when(F.col("wanted") == 0, F.col("found")).otherwise(0))
+        more = F.sum(F.when(F.col("wanted") > 0, F.greatest(F.col("found") - F.col("wanted"), F.lit(0))).otherwise(0))
+        less = F.sum(F.greatest(F.col("wanted") - F.col("found"), F.lit(0)))
+        told = both.agg(F.sum("found"), wrong, more, less).first() or (0, 0, 0, 0)
+        self._rows, false, self._duplicates, self._losses = (int(value or 0) for value in told)
+        return false == 0 and self._losses == 0
+
+    def figures(self) -> dict[str, Any]:
+        figures = {"rows": self._rows, "duplicates": self._duplicates, "losses": self._losses}
+        return {"sink": {"topic": self._topic.name, **figures}}
+
+    def _records(self, result: DataFrame) -> DataFrame:
+        value = F.to_json(F.struct("*")).alias("value")
+        if not self._kind.key:
+            return result.select(value)
+        return result.select(F.to_json(F.struct(*self._kind.key)).alias("key"), value)
+
+    def _closed(self, expected: DataFrame, watermark: str | None) -> DataFrame:
+        if self._kind.closed_by is None:
+            return expected
+        # materialised: as a part of the query Spark 4.3 would push the filter below the merging of sessions
+        return expected.localCheckpoint().where(F.col(self._kind.closed_by) <= F.lit(watermark).cast("timestamp"))
+
+
+def _counts(values: DataFrame, name: str) -> DataFrame:
+    return values.select(F.col("value").cast("string")).groupBy("value").agg(F.count("*").alias(name))
