@@ -1,9 +1,8 @@
-"""What one more executor is worth: capacity of q1 with 1, 2, 4 and 8 executors under CPU quotas, and what a rescale
-costs.
+"""Capacity of q1 with 1, 2, 4 and 8 executors under CPU quotas, and the cost of a rescale.
 
-One query on the embedded cluster takes batches of a fixed number of records as fast as it can. At each number of
-executors the capacity is records over duration of the median batch, once things have settled. A rescale's cost is the
-longest batch between the request and the settled state, as a multiple of a settled batch before it.
+One query on the embedded cluster processes batches of a fixed size back to back. The capacity for a number of executors
+is records divided by duration of the median batch, once batch times have settled. The cost of a rescale is the longest
+batch between the request and the settled state, as a multiple of a settled batch before it.
 
     python benchmarks/capacity.py [--quota 0.15] [--limit 1200000] [--rounds 1]
 """
@@ -25,7 +24,7 @@ from tidegate.cluster.session import Cluster, session, workspace
 from tidegate.core import Batch, Decision
 from tidegate.jobs import job
 from tidegate.sources.embedded import register
-from tidegate.spark.engine import SparkEngine
+from tidegate.spark.engine import SparkEngine, Watching
 from tidegate.workloads import Constant
 
 STEPS = (1, 2, 4, 8, 2)
@@ -56,7 +55,7 @@ def watched_query(spark: SparkSession, limit: int, folder: Path) -> Iterator[tup
         with quotas(str(spark.sparkContext.applicationId), given.quota) as kept:
             if kept is None:
                 sys.exit("capacity: this benchmark needs CPU quotas (see tidegate doctor)")
-            with closing(SparkEngine(spark, query, quotas=kept, base=0)) as engine:
+            with closing(SparkEngine(spark, query, Watching(quotas=kept, base=0))) as engine:
                 yield engine, kept
         failure = query.exception()
         if failure is not None:
@@ -66,7 +65,7 @@ def watched_query(spark: SparkSession, limit: int, folder: Path) -> Iterator[tup
 
 
 def batches(engine: SparkEngine, kept: Quotas) -> Iterator[tuple[Batch, int, int]]:
-    """Each finished batch, with the executors that are there and under their quota, and the tasks run again by then."""
+    """Each finished batch, with the number of executors under their quota and the tasks rerun so far."""
     while True:
         obs = engine.observe()
         bound = sum(kept.allowance(sample.id, 1) < 1 for sample in obs.per_executor)
@@ -76,8 +75,8 @@ def batches(engine: SparkEngine, kept: Quotas) -> Iterator[tuple[Batch, int, int
 
 
 def settle(engine: SparkEngine, kept: Quotas, executors: int, need: int = 5) -> Settled:
-    """Rescale, then wait until `need` batches in a row ran with that many and the last half of them agree within a
-    fifth.
+    """Rescale, then wait for `need` consecutive batches with that many executors, the last half of which agree within
+    a fifth.
     """
     engine.scale(Decision(executors, "benchmark"))
     since, spans, reruns = time.time(), [], None

@@ -1,13 +1,12 @@
-"""Daedalus on real Spark: its capacity estimate against the measured capacity, its recovery predictions against what
-rescales really took.
+"""Daedalus on real Spark: estimated against measured capacity, predicted against measured recovery times.
 
-Capacity, for 4, 3, 2 and 1 executors under CPU quotas: a query gets a load that swings between 45 and 95 % of what so
-many can do while a new Daedalus watches for two loops; then far more than it can do, and its throughput is measured.
-The estimate is made before. A saturated batch holds what arrives in 1.1 trigger intervals: larger ones cost less per
-record, and a query that must wait for them is late.
+Capacity, for 4, 3, 2 and 1 executors under CPU quotas: the load swings between 45 and 95 % of capacity while a new
+Daedalus watches for two loops and makes its estimate. Then the load exceeds capacity, and the throughput is measured. A
+saturated batch holds the arrivals of 1.1 trigger intervals: larger ones cost less per record, but a query that waits
+for them is late.
 
-Recovery: under 55 % of what three executors can do the number of executors is changed again and again. At every change
-the policy's prediction is noted; measured is the time until the backlog stays where it was in the seconds before.
+Recovery: at 55 % of the capacity of three executors, the number of executors is changed repeatedly. Each change records
+the policy's prediction and the time until the backlog is back at its level of the seconds before.
 
     python benchmarks/daedalus.py [--job q1] [--executors 4 3 2 1] [--quota 0.3] [--rescales 10] [--batch 8e6]
 """
@@ -31,7 +30,7 @@ from tidegate.core import Batch, Decision, Limits, Observation
 from tidegate.jobs import job
 from tidegate.policies import Daedalus
 from tidegate.sources.embedded import register
-from tidegate.spark.engine import SparkEngine
+from tidegate.spark.engine import SparkEngine, Watching
 from tidegate.workloads import Constant, Shape, Steps
 
 #: 12 tasks fill the slots of 1, 2, 3 and 4 executors evenly
@@ -52,7 +51,7 @@ class Bench:
 
     @contextmanager
     def query(self, load: Shape, most: float) -> Iterator[SparkEngine]:
-        """A new query under a load that begins now, with `most` records in a batch."""
+        """A new query under a load that starts now, with at most `most` records per batch."""
         self.queries += 1
         options = {
             "workload": json.dumps(load.spec()),
@@ -66,18 +65,18 @@ class Bench:
         place = writer.option("checkpointLocation", str(self.folder / f"checkpoint-{self.queries}"))
         query = place.trigger(processingTime=f"{int(TRIGGER)} seconds").start()
         try:
-            with closing(SparkEngine(self.spark, query, quotas=self.kept, base=0)) as engine:
+            with closing(SparkEngine(self.spark, query, Watching(quotas=self.kept, base=0))) as engine:
                 yield engine
         finally:
             query.stop()
 
     def bound(self, obs: Observation, executors: int) -> bool:
-        """Whether there are so many executors, and all under their quota."""
+        """Whether this many executors are running, all under their quota."""
         under = sum(self.kept.allowance(sample.id, 1) < 1 for sample in obs.per_executor)
         return obs.executors == under == executors
 
     def saturate(self, executors: int, most: float, seconds: float) -> float:
-        """Records per second of a query that always has more, once it has so many executors under their quota."""
+        """Throughput of a saturated query, once it has this many executors under their quota."""
         with self.query(Constant(36_000, level=1e9), most) as engine:
             engine.scale(Decision(executors, "benchmark"))
             watch(engine, 600, until=lambda obs: self.bound(obs, executors))
@@ -108,7 +107,7 @@ def watch(
 
 
 def capacities(bench: Bench) -> dict[int, float]:
-    """Measured ones, by executors; prints each with its estimate."""
+    """Measured capacity by number of executors; prints each with its estimate."""
     found: dict[int, float] = {}
     each = bench.saturate(MOST, given.batch, given.warm) / MOST
     for executors in given.executors:
@@ -127,7 +126,7 @@ def capacities(bench: Bench) -> dict[int, float]:
 
 
 def swing_then_flood(capacity: float) -> Steps:
-    """A level for each second."""
+    """One level per second."""
     calm = int(SETTLE + WATCH)
     swing = [capacity * (0.7 + 0.25 * math.cos(2 * math.pi * k / 60)) for k in range(calm)]
     levels = [*(round(rate) for rate in swing), *[round(50 * capacity)] * int(2 * MEASURE)]
@@ -135,7 +134,7 @@ def swing_then_flood(capacity: float) -> Steps:
 
 
 def tell_capacity(executors: int, estimate: float, seen: list[Batch]) -> float:
-    """What the batches showed, told beside the estimate."""
+    """Print the capacity measured by the batches beside the estimate."""
     rates = [(batch.end - batch.begin) / (batch.finished - batch.planned) for batch in seen]
     measured = sum(b.end - b.begin for b in seen) / sum(b.finished - b.planned for b in seen)
     print(
@@ -174,7 +173,7 @@ def recoveries(bench: Bench, capacity: float) -> None:
 
 
 def recovered(seen: list[Observation], asked: float, normal: float) -> float:
-    """Seconds until the backlog was for the last time higher than ever in normal times."""
+    """Seconds from the rescale until the backlog last exceeded `normal` by more than a tenth."""
     late = [obs.time for obs in seen if (obs.backlog or 0.0) > 1.1 * normal]
     return max(late, default=asked) - asked
 

@@ -1,12 +1,11 @@
-"""How good forecasts are, how often their upper bounds hold, and what they cost, on every named workload.
+"""Accuracy of forecasts, coverage of their upper bounds, and their cost, on every named workload.
 
 python benchmarks/forecast.py [--seeds 1 2 3] [--workloads tide sine] [--forecasters last chooser] [--keep FOLDER]
 python benchmarks/forecast.py --week
 
-Rolling forecasts of 15 minutes on means of 15 s, one a minute after the first ten, on the native patterns with noise
-of 2 % a second. Auto-ARIMA is measured where statsforecast and pmdarima can be imported; it takes half an hour for
-three seeds, so `--keep` keeps its forecasts in a folder. Times are CPU times of one update
-and one forecast of 60 steps.
+Rolling forecasts of 15 minutes on 15 s means, one per minute after the first ten, on the native patterns with 2 % noise
+per second. Auto-ARIMA is measured if statsforecast and pmdarima can be imported. It takes half an hour for three seeds,
+so `--keep` saves its forecasts in a folder. Times are CPU times of one update and one forecast of 60 steps.
 """
 
 import argparse
@@ -33,7 +32,7 @@ LEVEL = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Rows are origins: forecasts, their 0.9 quantiles (none of auto-ARIMA's), seconds of each update and forecast."""
+    """One row per origin: forecasts, 0.9 quantiles (not for auto-ARIMA), seconds of each update and forecast."""
 
     means: np.ndarray
     bounds: np.ndarray | None
@@ -68,7 +67,7 @@ def sound(path: np.ndarray, last: float) -> np.ndarray:
 
 
 def statsforecast(series: np.ndarray) -> Iterator[np.ndarray]:
-    """Orders and coefficients anew at every origin, on means of a minute."""
+    """Refits orders and coefficients at every origin, on one-minute means."""
     from statsforecast.models import AutoARIMA  # noqa: PLC0415, may not be there
 
     for origin in origins(series):
@@ -81,7 +80,7 @@ def statsforecast(series: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def pmdarima(series: np.ndarray) -> Iterator[np.ndarray]:
-    """As Daedalus: trained once, updated every minute, trained again after 15 minutes in a row off by 10 % or more."""
+    """As in Daedalus: trained once, updated every minute, retrained after 15 minutes in a row off by 10 % or more."""
     from pmdarima import auto_arima  # noqa: PLC0415
 
     model, last, bad, path = None, 0, 0, None
@@ -106,7 +105,7 @@ THEIRS: dict[str, Callable[[np.ndarray], Iterator[np.ndarray]]] = {"statsforecas
 
 
 def theirs(name: str, workload: str, seed: int, keep: Path | None) -> Result | None:
-    """None where the library is not there."""
+    """None if the library is not installed."""
     file = keep / f"{name}-{workload}-{seed}.npz" if keep else None
     if file and file.exists():
         found = np.load(file)
@@ -135,7 +134,7 @@ def figures(series: np.ndarray, result: Result) -> tuple[float, float, float, fl
 
 
 def measure(name: str, workload: str, seeds: list[int], keep: Path | None) -> np.ndarray | None:
-    """A row of figures for each seed."""
+    """One row of figures per seed."""
     rows = []
     for seed in seeds:
         series = values(workload, seed)
@@ -147,12 +146,12 @@ def measure(name: str, workload: str, seeds: list[int], keep: Path | None) -> np
 
 
 def percent(share: float) -> str:
-    """Two digits after the point, three where there is little before it."""
+    """Two decimals, or three for small values."""
     return f"{100 * share:.{2 if share >= 0.01 else 3}f}"
 
 
 def week(name: str) -> str:
-    """What it costs and holds after seven days of waves."""
+    """Time and memory after seven days of waves."""
     forecaster, seconds = FORECASTERS[name](), []
     days = np.arange(7 * 24 * 240) / (24 * 240)
     noise = np.random.default_rng(1).normal(1.0, 0.01, size=len(days))

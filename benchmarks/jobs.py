@@ -1,9 +1,9 @@
-"""How many events each job handles on one core, and how large its state is.
+"""Events per second of each job on one core, and the size of its state.
 
-Driver, executor and Python worker are bound to one core together (local mode), so the figures are per core of
-everything: making the events, moving them to Spark, the query. A job runs back to back over records that are all
-there, into a `noop` sink; the figure is the median batch, the first four left out. `typed events` is the NEXMark
-generator alone, persons, auctions and bids, into `noop`.
+Driver, executor and Python worker share one core (local mode), so the figures include everything: generating the
+events, moving them to Spark, the query. A job runs in back-to-back batches into a `noop` sink, with all records
+available at the start. The figure is the median batch without the first four. `typed events` is the NEXMark generator
+alone: persons, auctions and bids into `noop`.
 
     python benchmarks/jobs.py [--batches 6] [--only q1,q5]
 """
@@ -35,7 +35,7 @@ WARM = 4
 
 @dataclass(frozen=True)
 class Size:
-    """Records of a batch, and per second of event time."""
+    """Records per batch, and per second of event time."""
 
     batch: int
     rate: int = 100_000
@@ -101,7 +101,7 @@ def measure(spark: SparkSession, name: str, batches: int) -> tuple[list[float], 
 
 
 def state(operators: list[dict[str, Any]]) -> str:
-    """Rows, and what RocksDB keeps of one: in memory as Spark reports it, and in files."""
+    """Rows, and RocksDB's bytes per row: in memory as Spark reports them, and in files."""
     rows = sum(o["numRowsTotal"] for o in operators)
     if not rows:
         return "no state"

@@ -1,4 +1,4 @@
-"""What the controller itself costs: time to observe and decide beside a busy query, and CPU of its thread.
+"""Cost of the controller: time to observe and decide beside a busy query, and CPU of its thread.
 
 python benchmarks/loop.py [--executors 4] [--seconds 90] [--job q11]
 """
@@ -16,7 +16,7 @@ from tidegate.jobs import job
 from tidegate.presets import autoscaler
 from tidegate.sources.embedded import register
 from tidegate.spark.clock import WallClock
-from tidegate.spark.engine import SparkEngine
+from tidegate.spark.engine import SparkEngine, Watching
 from tidegate.workloads import Constant
 
 
@@ -53,7 +53,7 @@ def main() -> None:
         records = spark.readStream.format("tidegate").options(**options).load()
         writer = kind.build(records).writeStream.format("noop").option("checkpointLocation", str(folder / "checkpoint"))
         query = writer.trigger(processingTime="2 seconds").start()
-        with closing(SparkEngine(spark, query, quotas=kept, base=0)) as engine:
+        with closing(SparkEngine(spark, query, Watching(quotas=kept, base=0))) as engine:
             measure(engine, 30)  # until things have warmed up
             turns, cpu = measure(engine, given.seconds)
         query.stop()

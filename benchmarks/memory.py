@@ -1,8 +1,8 @@
-"""Whether anything grows: the memory of driver, executors and controller through a run at a constant rate.
+"""Memory of driver, executors and controller during a run at a constant rate, to find leaks.
 
-Resident memory of the controller (this Python), the driver's JVM, and all executors with their Python workers, read
-every 10 s from /proc: the median of every two minutes. A JVM takes more of its heap than it needs, up to its limit; so
-what its heap holds after a full collection (`jcmd`) is told too, at the fourth minute and near the end.
+Resident memory of the controller (this process), the driver's JVM, and all executors with their Python workers, read
+every 10 s from /proc; the output is the median of every two minutes. A JVM uses more heap than it needs, up to its
+limit, so the live heap after a full collection (`jcmd`) is printed as well, at the fourth minute and near the end.
 
     python benchmarks/memory.py [--minutes 10] [--job q11] [--rate 40000]
 """
@@ -17,6 +17,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+from tidegate.control.sinks import Callback
 from tidegate.core import Tick
 from tidegate.experiment import Experiment
 from tidegate.runner import run
@@ -47,7 +48,7 @@ def resident(pid: int) -> float:
 
 
 def live_heap(pid: int) -> float:
-    """MB that a JVM's heap holds when all garbage is gone."""
+    """MB of live objects in a JVM's heap after a full collection."""
     try:
         subprocess.run(["jcmd", str(pid), "GC.run"], check=True, capture_output=True)
         told = subprocess.run(["jcmd", str(pid), "GC.heap_info"], check=True, capture_output=True, text=True).stdout
@@ -132,8 +133,10 @@ def main() -> None:
     )
     watch = Watch(given.minutes)
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder) / "runs.db") as store:
-        result = run(steady, store, print, watch).result
-    print(f"{given.job} at {given.rate:,.0f}/s: {result['processed']:,} records, p95 {result['latency']['p95']:.1f} s")
+        result = run(steady, store, print, (Callback(watch),)).result
+    scored = result.figures if result else None
+    if scored and scored.latency:
+        print(f"{given.job} at {given.rate:,.0f}/s: {scored.processed:,} records, p95 {scored.latency.p95:.1f} s")
     watch.table()
 
 

@@ -1,9 +1,9 @@
-"""What a policy costs: time of `observe` and `decide` after six hours of one-second history, and its size after a week.
+"""Cost of a policy: time of `observe` and `decide` after six hours of one-second history, and its size after a week.
 
-A query on Spark is played to every policy: a load that rises and falls twice a day with 5 % of noise, four executors, a
-batch every four seconds. The time is that of one observation and one decision, for each second of the last ten minutes
-of six hours, so that every forecast, fit and retraining falls into it; garbage collection is left on. The size is that
-of everything a policy refers to, and of its memory as JSON.
+Every policy gets the observations of a query on Spark: a load that rises and falls twice a day with 5 % noise, four
+executors, a batch every four seconds. The time is that of one observation and one decision, for each second of the last
+ten minutes of six hours, so that it includes every forecast, fit and retraining; garbage collection stays on. The size
+is that of everything a policy references, and of its memory as JSON.
 
     python benchmarks/policies.py [--hours 6] [--days 7] [NAME …]
 """
@@ -71,7 +71,7 @@ def turns(scaler: Autoscaler, hours: float) -> list[float]:
 
 
 def size(thing: object, seen: set[int]) -> int:
-    """Bytes of an object and all that it refers to, classes and modules left out."""
+    """Bytes of an object and everything it references, except classes and modules."""
     if id(thing) in seen or isinstance(thing, type):
         return 0
     seen.add(id(thing))

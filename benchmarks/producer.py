@@ -1,7 +1,7 @@
-"""How fast the producer follows a workload into a real broker on the same machine: YSB events as JSON, about 250 bytes.
+"""Speed of the producer with a real broker on the same machine: YSB events as JSON, about 250 bytes each.
 
-Each rate is held for half a minute. Behind is the age of the oldest record that was offered and not acknowledged, at
-most over the run and, without the first five seconds in which the broker's JVM is cold, after them.
+Each rate is held for half a minute. `behind` is the age of the oldest record that was offered but not acknowledged: its
+maximum over the run, and its maximum after the first five seconds, in which the broker's JVM is cold.
 
     python benchmarks/producer.py [--rates 100000 150000] [--duration 30]
 """
@@ -12,7 +12,7 @@ import resource
 from pathlib import Path
 
 from tidegate.jobs import events
-from tidegate.kafka import Broker, Load, Progress, Target, create, produce
+from tidegate.kafka import Broker, Load, Progress, Target, create_topic, produce
 from tidegate.workloads import Constant
 
 COLD = 5.0
@@ -24,7 +24,7 @@ def own_cpu() -> float:
 
 
 def cpu(pid: int) -> float:
-    """Seconds that another process has used, user and system."""
+    """CPU-seconds of another process, user and system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -37,10 +37,10 @@ def measure(rate: float, duration: float) -> None:
             warm.append(now.behind)
 
     with Broker() as broker:
-        target = Target(broker.address, "ysb", create(broker.address, "ysb", 4))
+        target = Target(broker.address, "ysb", create_topic(broker.address, "ysb", 4))
         assert broker.pid is not None
         ours, theirs = own_cpu(), cpu(broker.pid)
-        made = produce(Load(events("ysb", seed=0, rate=rate), Constant(duration, level=rate)), target, tell=tell)
+        made = produce(Load(events("ysb", seed=0, rate=rate), Constant(duration, level=rate)), target, on_progress=tell)
         ours, theirs = own_cpu() - ours, cpu(broker.pid) - theirs
     print(
         f"{rate:9,.0f}/s wanted: {made.acknowledged / made.seconds:9,.0f}/s, {made.acknowledged:,} acknowledged,"

@@ -1,8 +1,7 @@
-"""How fast the embedded source feeds Spark on one core, beside Spark's own `rate` sources in the same run.
+"""Throughput of the embedded source on one core, beside Spark's own `rate` sources in the same run.
 
-Driver, executor and Python worker are bound to one core together (local mode), so the figures are per core of
-everything. Each measurement is the median over the batches of one query into a `noop` sink; the sources take turns,
-and the spread over the rounds is given.
+Driver, executor and Python worker share one core (local mode), so the figures include everything. Each measurement is
+the median batch of one query into a `noop` sink. The sources take turns; the output has the spread over the rounds.
 
     python benchmarks/source.py [--rounds 3] [--batches 6]
 """
@@ -49,7 +48,7 @@ def sources(spark: SparkSession) -> dict[str, DataFrame]:
 
 
 def rate(stream: DataFrame, batches: int) -> float:
-    """Records/s of the median batch, the first left out."""
+    """Records/s of the median batch, without the first."""
     with tempfile.TemporaryDirectory() as checkpoint:
         query = stream.writeStream.format("noop").option("checkpointLocation", checkpoint).start()
         done: list[StreamingQueryProgress] = []

@@ -1,8 +1,8 @@
-"""What `tidegate trace` takes: time on one and on two cores, and the most memory of its processes.
+"""Cost of `tidegate trace`: time on one and on two cores, and peak memory of its processes.
 
-Makes a day of events as Parquet (random order, a key as by Zipf, a payload), then runs the command itself on it, as a
-user would, once for each number of cores, bound to so many (else the JVM's compiler and collector take another), and
-reads the memory of its Python and its JVM from /proc meanwhile.
+Generates a day of events as Parquet (random order, a Zipf-distributed key, a payload) and runs the command on it, once
+per number of cores. The processes are pinned to these cores, because the JVM's compiler and garbage collector would use
+others. Memory of Python and the JVM is read from /proc during the run.
 
     python benchmarks/trace.py [--rows 50000000] [--cores 1 2] [--key]
 """
@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 
 from tidegate.cluster.processes import tree, tree_cpu_seconds
 from tidegate.cluster.session import workspace
-from tidegate.traces import Machine, batch_session
+from tidegate.traces.session import Machine, batch_session
 
 FILES = 16
 DAY = 1_714_521_600  # 2024-05-01, UTC
@@ -41,7 +41,7 @@ class Taken:
 
 
 def make(rows: int, folder: Path, scratch: Path) -> None:
-    """Density over the day like a tide: low at night, high at noon. `exp` of a uniform number is Zipf's law."""
+    """Density over the day like a tide: low at night, high at noon. `exp` of a uniform number follows Zipf's law."""
     with batch_session(Machine(), scratch) as spark:
         part = "rand(1) AS u, rand(2) AS v, rand(3) AS w"
         drawn = spark.range(0, rows, 1, FILES).select("id", *[F.expr(one) for one in part.split(", ")])
@@ -75,7 +75,7 @@ def run(logs: Path, folder: Path, cores: int, key: bool) -> Taken:
 
 
 def resident(process: int) -> float:
-    """MiB in memory now."""
+    """Resident MiB."""
     try:
         lines = Path(f"/proc/{process}/status").read_text().splitlines()
     except OSError:  # it has ended

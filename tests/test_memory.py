@@ -40,8 +40,8 @@ def learned() -> Whole:
 
 
 def test_what_was_learned_goes_through_json_and_how_it_was_set_up_does_not() -> None:
-    found = json.loads(json.dumps(memory(learned())))
-    back = recall(Whole(), found)
+    state = json.loads(json.dumps(memory(learned())))
+    back = recall(Whole(), state)
     assert (back.name, back.part.size) == ("whole", 3)  # set up, not learned
     assert back.part._seen == [1.5]
     assert back._window == learned()._window
@@ -59,8 +59,8 @@ def test_an_object_with_a_memory_of_its_own_is_asked() -> None:
         def memory(self) -> dict[str, int]:
             return {"state": self.state}
 
-        def recall(self, found: dict[str, int]) -> None:
-            self.state = found["state"]
+        def recall(self, state: dict[str, int]) -> None:
+            self.state = state["state"]
 
     own = Own()
     own.state = 5
@@ -69,9 +69,9 @@ def test_an_object_with_a_memory_of_its_own_is_asked() -> None:
 
 def test_a_memory_that_does_not_fit_changes_nothing() -> None:
     whole = learned()
-    for found in ({"_best": 1.0, "_other": 2}, {"_best": 1.0, "_by_number": 7}, {"_best": 1.0, "part": {"_seen": 1}}):
+    for state in ({"_best": 1.0, "_other": 2}, {"_best": 1.0, "_by_number": 7}, {"_best": 1.0, "part": {"_seen": 1}}):
         with pytest.raises(InvalidInput, match="a memory does not fit Whole"):
-            recall(whole, found)
+            recall(whole, state)
         assert whole._best == 0.5
 
 

@@ -1,7 +1,7 @@
-"""Policies, guards and forecasters of others, by entry points, those that fail included."""
+"""Policies, guards, forecasters and sinks of others, by entry points, those that fail included."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from types import ModuleType
 
@@ -9,12 +9,15 @@ import pytest
 
 import tidegate.presets as registry
 import tidegate.presets.plugins as plugged
-from tidegate.control import Autoscaler, control
-from tidegate.core import Decision, InvalidInput, Limits, Observation, QueryEnded, UnknownName, parameter
+from tidegate.control import Autoscaler, drive, ticks
+from tidegate.control.sinks import KeptTicks
+from tidegate.core import Decision, InvalidInput, Lever, Limits, Observation, QueryEnded, Tick, UnknownName, parameter
 from tidegate.forecast import FORECASTERS, LastValue
 from tidegate.policies import Daedalus
 from tidegate.presets import Preset, autoscaler
 from tidegate.presets.plugins import Plugins, loaded
+from tidegate.sinks import find_sinks, known_sinks
+from tidegate.sinks.log import LogSink
 
 LIMITS = Limits(1, 8)
 
@@ -134,6 +137,7 @@ class Brief:
     """An engine and clock that end after two observations."""
 
     left, time = 2, 0.0
+    levers = frozenset(Lever)
 
     def observe(self) -> Observation:
         self.left -= 1
@@ -153,6 +157,77 @@ class Brief:
 
 def test_a_guard_that_raises_is_named_and_the_loop_holds(plugins: Plugins) -> None:
     engine = Brief()
-    made = list(control(engine, autoscaler("greedy", LIMITS, {"guards": "broken"}), engine))
+    made = list(ticks(engine, autoscaler("greedy", LIMITS, {"guards": "broken"}), engine))
     told = "hold: the guard broken failed: ZeroDivisionError: I cannot count"
     assert [tick.decision and tick.decision.reason for tick in made] == [told, told]
+    # the policy's step, then the guard's with its error
+    steps = [(step.by, step.error) for step in made[0].steps]
+    assert steps == [("greedy", None), ("broken", "ZeroDivisionError: I cannot count")]
+
+
+@dataclass(slots=True)
+class Noted:
+    """A sink that keeps times."""
+
+    argument: str
+    times: list[float] = field(default_factory=list)
+    name: str = "noted"
+
+    def take(self, tick: Tick) -> None:
+        self.times.append(tick.observation.time)
+
+
+@pytest.fixture
+def sinks(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sys.modules["others"].Noted = Noted  # type: ignore[attr-defined]
+    group = "tidegate.sinks"
+    points = [
+        EntryPoint("noted", "others:Noted", group),
+        EntryPoint("log", "others:Noted", group),
+        EntryPoint("gone", "nowhere.to:Be", group),
+        EntryPoint("number", "others:NUMBER", group),
+    ]
+
+    def entry_points(group: str, name: str | None = None) -> list[EntryPoint]:
+        return [point for point in points if point.group == group and name in (None, point.name)]
+
+    monkeypatch.setattr("tidegate.sinks.entry_points", entry_points)
+
+
+def test_sinks_of_plug_ins_are_known_by_name_and_made_from_their_argument(sinks: None) -> None:
+    noted, log = find_sinks("noted:a:b, log:orders")
+    assert isinstance(noted, Noted)
+    assert noted.argument == "a:b"
+    assert isinstance(log, LogSink)  # a name that is taken stays with its owner
+    engine = Brief()
+    drive(engine, autoscaler("static", LIMITS, {"executors": 2}), engine, (noted,))
+    assert noted.times == [0, 0]
+
+
+def test_a_sink_that_cannot_be_made_is_told_when_it_is_asked_for(sinks: None) -> None:
+    assert set(known_sinks()) == {"jsonl", "log", "noted", "gone", "number"}
+    with pytest.raises(InvalidInput, match="the plug-in sink 'gone' could not be made: No module named 'nowhere'"):
+        find_sinks("gone")
+    with pytest.raises(InvalidInput, match="the plug-in sink 'number' could not be made: 'int' object is not callable"):
+        find_sinks("noted:x,number")
+    with pytest.raises(UnknownName, match="no sink is named 'notd'; did you mean 'noted'"):
+        find_sinks("notd")
+
+
+class Full:
+    """A sink with no room left."""
+
+    name = "full"
+
+    def take(self, tick: Tick) -> None:
+        raise OSError("no space left")
+
+
+def test_a_sink_that_raises_is_an_event_and_the_others_go_on(sinks: None) -> None:
+    engine, (noted,) = Brief(), find_sinks("noted")
+    kept = KeptTicks()
+    drive(engine, autoscaler("static", LIMITS, {"executors": 2}), engine, (Full(), noted, kept))
+    assert len(kept.ticks) == 2
+    # what failed at the first tick is told with the second
+    (event,) = kept.ticks[1].observation.events
+    assert (event.kind, event.message) == ("SinkFailed", "full: OSError: no space left")

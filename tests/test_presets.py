@@ -37,15 +37,15 @@ def wish(scaler: Autoscaler, time: float) -> int:
 def test_an_unknown_policy_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(UnknownName) as refused:
         autoscaler("hpacpu", LIMITS)
-    known = ", ".join(sorted(PRESETS))
-    assert str(refused.value) == f"no policy is named 'hpacpu'; did you mean 'hpa-cpu'? (known: {known})"
+    names = ", ".join(sorted(PRESETS))
+    assert str(refused.value) == f"no policy is named 'hpacpu'; did you mean 'hpa-cpu'? (known: {names})"
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(UnknownName) as refused:
         autoscaler("static", LIMITS, {"executor": 3})
-    told = "no option of policy static is named 'executor'; did you mean 'executors'? (known: arriving, "
-    assert str(refused.value).startswith(told)
+    message = "no option of policy static is named 'executor'; did you mean 'executors'? (known: arriving, "
+    assert str(refused.value).startswith(message)
     with pytest.raises(UnknownName, match="did you mean 'tolerance'"):
         autoscaler("hpa-cpu", LIMITS, {"tolerence": 0.2})
 
@@ -78,10 +78,9 @@ def test_guards_can_be_added_to_any_policy() -> None:
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_no_name_of_an_option_means_two_things(name: str) -> None:
-    """Parameters of a policy and of its parts are one list: a name that stood twice would set both."""
-    kind = PRESETS[name].policy
-    names = [one for part in _parts(kind) for one in part]
-    assert sorted(names) == sorted(set(names))
+    """A policy and its parts share one list of options, so a duplicate name would set two parameters."""
+    options = [option for part in _parts(PRESETS[name].policy) for option in part]
+    assert sorted(options) == sorted(set(options))
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -90,23 +89,24 @@ def test_no_parameter_hides_an_option_of_the_guards(name: str) -> None:
 
 
 def _parts(kind: Any) -> list[list[str]]:
-    own = [one.name for one in fields(kind) if "parameter" in one.metadata]
-    parts = [found for one in fields(kind) if "part" in one.metadata for found in _parts(one.metadata["part"])]
-    return [own, *parts]
+    own = [field.name for field in fields(kind) if "parameter" in field.metadata]
+    kinds = [field.metadata["part"] for field in fields(kind) if "part" in field.metadata]
+    return [own, *(part for inner in kinds for part in _parts(inner))]
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_every_preset_can_be_made_from_its_own_options(name: str) -> None:
-    known = {**PRESETS[name].own, **PRESETS[name].guards}
-    assert autoscaler(name, LIMITS, {key: one.default for key, one in known.items()}).name == name
+    available = {**PRESETS[name].own, **PRESETS[name].guards}
+    defaults = {option: parameter.default for option, parameter in available.items()}
+    assert autoscaler(name, LIMITS, defaults).name == name
 
 
 def test_two_autoscalers_share_nothing() -> None:
-    one, other = autoscaler("hpa-cpu", LIMITS), autoscaler("hpa-cpu", LIMITS)
-    one.observe(busy(0))
-    assert (wish(one, 0), wish(other, 0)) == (2, 1)  # ceil(1 / 0.7); the other has seen nothing and holds
-    assert one.guards[1] is not other.guards[1]
-    assert one.guards[1] != other.guards[1]  # each remembers its own wishes
+    first, second = autoscaler("hpa-cpu", LIMITS), autoscaler("hpa-cpu", LIMITS)
+    first.observe(busy(0))
+    assert (wish(first, 0), wish(second, 0)) == (2, 1)  # ceil(1 / 0.7); the second has seen nothing and holds
+    assert first.guards[1] is not second.guards[1]
+    assert first.guards[1] != second.guards[1]  # each remembers its own wishes
 
 
 def test_a_policy_object_is_taken_as_it_is() -> None:

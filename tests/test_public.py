@@ -10,7 +10,20 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINKS = re.compile(r"""\]\(\s*<?([^)\s>]+)|\b(?:src|href)\s*=\s*["']([^"']+)""")
 
 
-PACKAGES = ["", ".core", ".capacity", ".policies", ".policies.guards", ".report"]
+PACKAGES = [
+    "",
+    ".capacity",
+    ".control",
+    ".core",
+    ".deployment",
+    ".experiment",
+    ".policies",
+    ".policies.guards",
+    ".report",
+    ".runner",
+    ".runs",
+    ".score",
+]
 
 
 @pytest.mark.parametrize("name", [f"tidegate{name}" for name in PACKAGES])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.stats import Ewma, Line, Mean, Var, Window
+from tidegate.stats import Line, Mean, Var, Window
 
 numbers = st.floats(-1e6, 1e6)
 
@@ -34,16 +34,6 @@ def test_line_finds_the_line_its_points_lie_on(intercept: float, slope: float, x
     for x in xs:
         line.update(x, intercept + slope * x)
     assert line.slope == pytest.approx(slope, abs=1e-3)
-
-
-def test_ewma_halves_the_old_value_each_half_life_whatever_the_steps() -> None:
-    steady, coarse = Ewma(half_life=10), Ewma(half_life=10)
-    for time in range(21):
-        steady.update(time, 16.0 if time == 0 else 0.0)
-    coarse.update(0, 16)
-    coarse.update(20, 0)
-    assert steady.value == pytest.approx(4)  # 16 / 2 / 2
-    assert coarse.value == pytest.approx(4)
 
 
 def test_window_forgets_by_age_and_ignores_a_clock_that_stands_or_goes_back() -> None:

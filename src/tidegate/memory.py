@@ -1,8 +1,8 @@
-"""What an object has learned, as plain values that fit into JSON, and back again. No pickle: types come from the code.
+"""Saves what an object has learned as plain JSON values, and restores it. No pickle: types come from the code.
 
-Policies, guards, forecasters and models are dataclasses whose fields beginning with `_` are what they learned, and
-whose other fields are how they were set up, parts that learn themselves included. `memory(thing)` walks them, and
-`recall(thing, found)` puts a memory back into an object that was set up the same way.
+Policies, guards, forecasters and models are dataclasses. Fields that begin with `_` hold what the object has learned;
+all other fields are its configuration, including parts that learn as well. `memory(thing)` collects the learned state,
+and `recall(thing, state)` restores it into an object with the same configuration.
 
 >>> from dataclasses import dataclass, field
 >>> @dataclass
@@ -33,28 +33,28 @@ Thing = TypeVar("Thing")
 
 
 def memory(thing: Any) -> dict[str, Any]:
-    """Empty where there is nothing to remember. An object with a `memory()` of its own is asked."""
+    """The learned state; empty if there is none. An object with its own `memory()` method provides it itself."""
     if callable(getattr(thing, "memory", None)):
         return dict(thing.memory())
-    kept: dict[str, Any] = {}
+    state: dict[str, Any] = {}
     kind: Any = type(thing)
     for name in _names(kind) if is_dataclass(kind) else ():
         value = getattr(thing, name)
         if name.startswith("_"):
-            kept[name] = _plain(value)
-        elif found := memory(value):
-            kept[name] = found
-    return kept
+            state[name] = _plain(value)
+        elif part := memory(value):
+            state[name] = part
+    return state
 
 
-def recall(thing: Thing, found: Mapping[str, Any]) -> Thing:
-    """The same object, with what it had learned. A memory that does not fit is refused and changes nothing."""
+def recall(thing: Thing, state: Mapping[str, Any]) -> Thing:
+    """Restores the learned state and returns the object. A state that does not fit raises and changes nothing."""
     own = getattr(thing, "recall", None)
     if callable(own):
-        own(found)
+        own(state)
         return thing
     try:
-        changes = list(_changes(thing, found))
+        changes = list(_changes(thing, state))
     except (TypeError, ValueError, KeyError, AttributeError) as error:
         raise InvalidInput(f"a memory does not fit {type(thing).__name__}: {type(error).__name__}: {error}") from None
     for owner, name, value in changes:
@@ -62,19 +62,20 @@ def recall(thing: Thing, found: Mapping[str, Any]) -> Thing:
     return thing
 
 
-def _changes(thing: Any, found: Mapping[str, Any]) -> Iterator[tuple[Any, str, Any]]:
+def _changes(thing: Any, state: Mapping[str, Any]) -> Iterator[tuple[Any, str, Any]]:
+    """Owner, field name and new value of everything to restore."""
     kind: Any = type(thing)
     hints = _hints(kind)
-    for name, value in found.items():
-        part = getattr(thing, name)  # an unknown name does not fit
+    for name, value in state.items():
+        current = getattr(thing, name)  # raises if the name is unknown
         if name.startswith("_"):
-            yield thing, name, _typed(hints[name], value, part)
+            yield thing, name, _typed(hints[name], value, current)
         else:
-            yield from _changes(part, value)
+            yield from _changes(current, value)
 
 
 def _names(kind: Any) -> tuple[str, ...]:
-    return tuple(one.name for one in fields(kind))
+    return tuple(field.name for field in fields(kind))
 
 
 @cache
@@ -86,9 +87,9 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     if isinstance(value, Mapping):
-        return [[_plain(key), _plain(one)] for key, one in value.items()]
+        return [[_plain(key), _plain(item)] for key, item in value.items()]
     if isinstance(value, list | tuple | deque | set | frozenset):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     kind: Any = type(value)
     if is_dataclass(kind):
         return {name: _plain(getattr(value, name)) for name in _names(kind)}
@@ -98,10 +99,12 @@ def _plain(value: Any) -> Any:
 
 
 def _typed(hint: Any, value: Any, before: Any = None) -> Any:
-    """The value as its type says; `before` is what stood there, for what a type does not say (a deque's length)."""
+    """Converts a plain value to the type of its field. `before` is the current value of the field, for properties that
+    the type does not contain (the maximum length of a deque).
+    """
     origin, inner = get_origin(hint) or hint, get_args(hint)
     if origin in (Union, UnionType):
-        kind = next(one for one in inner if one is not NoneType)
+        kind = next(option for option in inner if option is not NoneType)
         return None if value is None else _typed(kind, value, before)
     if origin in _CONTAINERS:
         return _CONTAINERS[origin](inner, value, before)
@@ -109,16 +112,16 @@ def _typed(hint: Any, value: Any, before: Any = None) -> Any:
 
 
 def _pairs(inner: Any, value: Any, before: Any) -> dict[Any, Any]:
-    return {_typed(inner[0], key): _typed(inner[1], one) for key, one in value}
+    return {_typed(inner[0], key): _typed(inner[1], item) for key, item in value}
 
 
 def _queue(inner: Any, value: Any, before: Any) -> deque[Any]:
-    return deque((_typed(inner[0], one) for one in value), maxlen=getattr(before, "maxlen", None))
+    return deque((_typed(inner[0], item) for item in value), maxlen=getattr(before, "maxlen", None))
 
 
 def _tuple(inner: Any, value: Any, before: Any) -> tuple[Any, ...]:
     kinds = [inner[0]] * len(value) if inner[-1:] == (Ellipsis,) else inner
-    return tuple(_typed(kind, one) for kind, one in zip(kinds, value, strict=True))
+    return tuple(_typed(kind, item) for kind, item in zip(kinds, value, strict=True))
 
 
 _CONTAINERS: Mapping[Any, Callable[[Any, Any, Any], Any]] = {
@@ -126,14 +129,15 @@ _CONTAINERS: Mapping[Any, Callable[[Any, Any, Any], Any]] = {
     Mapping: _pairs,
     deque: _queue,
     tuple: _tuple,
-    list: lambda inner, value, before: [_typed(inner[0], one) for one in value],
-    set: lambda inner, value, before: {_typed(inner[0], one) for one in value},
+    list: lambda inner, value, before: [_typed(inner[0], item) for item in value],
+    set: lambda inner, value, before: {_typed(inner[0], item) for item in value},
     np.ndarray: lambda inner, value, before: np.array(value, dtype=float),
 }
 
 
 def _built(kind: Any, value: Mapping[str, Any]) -> Any:
-    made, hints = object.__new__(kind), _hints(kind)
+    """A dataclass instance with all fields set directly, without calling `__init__`."""
+    instance, hints = object.__new__(kind), _hints(kind)
     for name in _names(kind):
-        object.__setattr__(made, name, _typed(hints[name], value[name]))
-    return made
+        object.__setattr__(instance, name, _typed(hints[name], value[name]))
+    return instance

@@ -1,4 +1,4 @@
-"""Small running statistics: `update` takes a value in, everything else only looks."""
+"""Running statistics. Only `update` changes their state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _value = itemgetter(1)
 
 @dataclass(slots=True)
 class Mean:
-    """
+    """Arithmetic mean.
+
     >>> m = Mean()
     >>> for x in (1, 2, 6): m.update(x)
     >>> m.value
@@ -30,7 +31,7 @@ class Mean:
 
 @dataclass(slots=True)
 class Var:
-    """Sample variance by Welford's recurrence; unknown before the second value.
+    """Sample variance by Welford's algorithm; None before the second value.
 
     >>> v = Var()
     >>> for x in (2, 4, 6): v.update(x)
@@ -42,9 +43,9 @@ class Var:
     squares: float = 0.0
 
     def update(self, x: float) -> None:
-        before = self.mean.value
+        previous_mean = self.mean.value
         self.mean.update(x)
-        self.squares += (x - before) * (x - self.mean.value)
+        self.squares += (x - previous_mean) * (x - self.mean.value)
 
     @property
     def value(self) -> float | None:
@@ -53,7 +54,7 @@ class Var:
 
 @dataclass(slots=True)
 class Line:
-    """Least squares of y on x, one point at a time.
+    """Simple linear regression of y on x, updated one point at a time.
 
     >>> line = Line()
     >>> for x in range(4): line.update(x, 3 * x + 1)
@@ -62,19 +63,19 @@ class Line:
     """
 
     count: int = 0
-    #: means
+    #: means, and centred sums of squares and products
     x: float = 0.0
     y: float = 0.0
     squares: float = 0.0
     products: float = 0.0
 
     def update(self, x: float, y: float) -> None:
-        off = x - self.x
+        deviation = x - self.x
         self.count += 1
-        self.x += off / self.count
+        self.x += deviation / self.count
         self.y += (y - self.y) / self.count
-        self.squares += off * (x - self.x)
-        self.products += off * (y - self.y)
+        self.squares += deviation * (x - self.x)
+        self.products += deviation * (y - self.y)
 
     @property
     def slope(self) -> float | None:
@@ -86,33 +87,10 @@ class Line:
 
 
 @dataclass(slots=True)
-class Ewma:
-    """Mean that forgets with a half-life in seconds, whatever the spacing of the values.
-
-    >>> e = Ewma(half_life=10)
-    >>> e.update(0, 8); e.update(10, 0)
-    >>> e.value
-    4.0
-    """
-
-    half_life: float
-    value: float | None = None
-    time: float = 0.0
-
-    def update(self, time: float, x: float) -> None:
-        if self.value is None:
-            self.value = x
-        else:
-            kept = 0.5 ** (max(0.0, time - self.time) / self.half_life)
-            self.value = kept * self.value + (1 - kept) * x
-        self.time = time
-
-
-@dataclass(slots=True)
 class Window:
-    """The values of the last `age` seconds, the newest included, one that is exactly `age` old not.
+    """Values of the last `age` seconds; a value that is exactly `age` old is excluded.
 
-    A value whose time is not after the last one's is ignored: clocks jump, and asking twice must not count twice.
+    A value that is not newer than the last one is ignored, so that repeated samples and clock jumps do no harm.
 
     >>> w = Window(age=10)
     >>> for t, x in [(0, 5.0), (6, 1.0), (12, 3.0)]: w.update(t, x)
@@ -149,7 +127,9 @@ class Window:
 
 @dataclass(slots=True)
 class Means:
-    """Means of figures by name over the last seconds. What is no longer named, or silent for that long, is forgotten.
+    """Sliding-window means of several figures for each of several names.
+
+    A name missing from an update is dropped, and so is a figure without values for a whole window.
 
     >>> means = Means()
     >>> means.update(0, 15, {"map": {"busy": 0.5, "queue": None}})
@@ -172,8 +152,8 @@ class Means:
                     window = windows[figure] = Window(age)
                 items, window.age = window.items, age
                 if items and not oldest < items[-1][0] <= time:
-                    items.clear()  # silent for too long, or the clock went back
-                if value is not None and not (items and items[-1][0] == time):  # as Window.update, without a call
+                    items.clear()  # no values for a whole window, or the clock went back
+                if value is not None and not (items and items[-1][0] == time):  # Window.update, inlined for speed
                     items.append((time, value))
                     while items[0][0] <= oldest:
                         items.popleft()
@@ -182,12 +162,13 @@ class Means:
     def names(self) -> tuple[str, ...]:
         return tuple(self._windows)
 
-    def known(self, figure: str) -> list[float]:
-        """Of all names of which the figure is known."""
-        found = [windows[figure].mean for windows in self._windows.values() if figure in windows]
-        return [mean for mean in found if mean is not None]
+    def values(self, figure: str) -> list[float]:
+        """Means of a figure for all names that have one."""
+        means = [windows[figure].mean for windows in self._windows.values() if figure in windows]
+        return [mean for mean in means if mean is not None]
 
     def of(self, name: str, figure: str) -> float | None:
+        """Mean of a figure for one name; None if it has no values."""
         windows = self._windows.get(name)
         window = None if windows is None else windows.get(figure)
         return None if window is None else window.mean

@@ -11,28 +11,44 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tidegate.core import Batch, Decision, Event, ExecutorSample, InvalidInput, Observation, OperatorSample, Step, Tick
+from tidegate.core import (
+    Batch,
+    Decision,
+    Event,
+    ExecutorSample,
+    ExecutorShape,
+    InvalidInput,
+    Observation,
+    OperatorSample,
+    Step,
+    Target,
+    Tick,
+)
+from tidegate.runs import RunResult, RunSpec, decode, encode
 
-#: of the command line and of attached queries, below the folder they run in
-DEFAULT_PATH = Path(".tidegate") / "tidegate.db"
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS runs (
-    id TEXT PRIMARY KEY, created REAL NOT NULL, status TEXT NOT NULL, spec TEXT NOT NULL, result TEXT
-);
-CREATE TABLE IF NOT EXISTS ticks (
-    number INTEGER PRIMARY KEY, run TEXT NOT NULL REFERENCES runs (id), time REAL NOT NULL, observation TEXT NOT NULL
-);
-CREATE INDEX IF NOT EXISTS ticks_of_run ON ticks (run, number);
-CREATE TABLE IF NOT EXISTS decisions (
-    tick INTEGER PRIMARY KEY REFERENCES ticks (number), run TEXT NOT NULL, time REAL NOT NULL,
-    requested INTEGER NOT NULL, executors INTEGER NOT NULL, acted INTEGER NOT NULL,
-    reason TEXT NOT NULL, steps TEXT NOT NULL
-);
-CREATE TABLE IF NOT EXISTS memories (
-    job TEXT NOT NULL, policy TEXT NOT NULL, time REAL NOT NULL, memory TEXT NOT NULL, PRIMARY KEY (job, policy)
-);
-"""
+#: what makes a store of each version from one of the version before; a store has its version as `user_version`
+MIGRATIONS = (
+    """
+    CREATE TABLE IF NOT EXISTS runs (
+        id TEXT PRIMARY KEY, created REAL NOT NULL, status TEXT NOT NULL, spec TEXT NOT NULL, result TEXT
+    );
+    CREATE TABLE IF NOT EXISTS ticks (
+        number INTEGER PRIMARY KEY, run TEXT NOT NULL REFERENCES runs (id), time REAL NOT NULL,
+        observation TEXT NOT NULL
+    );
+    CREATE INDEX IF NOT EXISTS ticks_of_run ON ticks (run, number);
+    CREATE TABLE IF NOT EXISTS decisions (
+        tick INTEGER PRIMARY KEY REFERENCES ticks (number), run TEXT NOT NULL, time REAL NOT NULL,
+        requested INTEGER NOT NULL, executors INTEGER NOT NULL, acted INTEGER NOT NULL,
+        reason TEXT NOT NULL, steps TEXT NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS memories (
+        job TEXT NOT NULL, policy TEXT NOT NULL, time REAL NOT NULL, memory TEXT NOT NULL, PRIMARY KEY (job, policy)
+    );
+    """,
+    # decisions know more than one lever
+    "ALTER TABLE decisions ADD COLUMN target TEXT;",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +58,14 @@ class Run:
     id: str
     created: float
     status: str
-    spec: Mapping[str, Any]
-    result: Mapping[str, Any] | None = None
+    spec: RunSpec
+    result: RunResult | None = None
 
 
 class Store:
     """
     >>> with Store.open(":memory:") as store:
-    ...     run = store.begin({"job": "q1"})
+    ...     run = store.begin(RunSpec(job="q1"))
     ...     store.append(run, Tick(Observation(time=1.0, executors=2, requested=2)))
     ...     [tick.observation.executors for _, tick in store.ticks(run)]
     [2]
@@ -61,13 +77,14 @@ class Store:
     @classmethod
     @contextmanager
     def open(cls, path: str | Path) -> Iterator[Store]:
+        """The store in a file, made or brought to this version if need be."""
         try:
             if str(path) != ":memory:":
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=NORMAL")
-            connection.executescript(SCHEMA)
+            migrate(connection, path)
         except (sqlite3.Error, OSError) as error:
             raise InvalidInput(f"cannot use {path} as a store of runs: {error}") from None
         try:
@@ -75,14 +92,25 @@ class Store:
         finally:
             connection.close()
 
-    def begin(self, spec: Mapping[str, Any]) -> str:
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """All of the block or nothing: what fails leaves no transaction open for the next one to trip over."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def begin(self, spec: RunSpec) -> str:
         """A new run; its id sorts by time and is unique among runs started at once."""
         created = time.time()
         stem = time.strftime("%Y%m%d-%H%M%S", time.localtime(created))
         for number in range(1000):
             id = f"{stem}-{number}" if number else stem
             try:
-                values = (id, created, "running", json.dumps(spec))
+                values = (id, created, "running", json.dumps(encode(spec)))
                 self._db.execute("INSERT INTO runs (id, created, status, spec) VALUES (?, ?, ?, ?)", values)
                 return id
             except sqlite3.IntegrityError:
@@ -91,19 +119,22 @@ class Store:
 
     def append(self, run: str, tick: Tick) -> None:
         obs, decision = tick.observation, tick.decision
-        seen, steps = json.dumps(asdict(obs)), json.dumps([asdict(step) for step in tick.steps])
-        self._db.execute("BEGIN")
-        cursor = self._db.execute("INSERT INTO ticks (run, time, observation) VALUES (?, ?, ?)", (run, obs.time, seen))
-        if decision is not None:
-            chosen = (decision.executors, tick.acted, decision.reason, steps)
-            self._db.execute(
-                "INSERT INTO decisions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (cursor.lastrowid, run, obs.time, obs.requested, *chosen),
+        seen, steps = json.dumps(asdict(obs)), json.dumps([_plain_step(step) for step in tick.steps])
+        with self._whole():
+            cursor = self._db.execute(
+                "INSERT INTO ticks (run, time, observation) VALUES (?, ?, ?)", (run, obs.time, seen)
             )
-        self._db.execute("COMMIT")
+            if decision is not None:
+                target = json.dumps(asdict(decision.target))
+                chosen = (decision.executors, tick.acted, decision.reason, steps, target)
+                self._db.execute(
+                    "INSERT INTO decisions (tick, run, time, requested, executors, acted, reason, steps, target)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (cursor.lastrowid, run, obs.time, obs.requested, *chosen),
+                )
 
-    def end(self, run: str, status: str, result: Mapping[str, Any] | None = None) -> None:
-        values = (status, None if result is None else json.dumps(result), run)
+    def end(self, run: str, status: str, result: RunResult | None = None) -> None:
+        values = (status, None if result is None else json.dumps(encode(result)), run)
         self._db.execute("UPDATE runs SET status = ?, result = ? WHERE id = ?", values)
 
     def remember(self, job: str, policy: str, memory: Mapping[str, Any]) -> None:
@@ -112,8 +143,8 @@ class Store:
         self._db.execute("INSERT OR REPLACE INTO memories VALUES (?, ?, ?, ?)", values)
 
     def memory(self, job: str, policy: str) -> Mapping[str, Any] | None:
-        found = self._db.execute("SELECT memory FROM memories WHERE job = ? AND policy = ?", (job, policy)).fetchone()
-        return None if found is None else dict(json.loads(found[0]))
+        row = self._db.execute("SELECT memory FROM memories WHERE job = ? AND policy = ?", (job, policy)).fetchone()
+        return None if row is None else dict(json.loads(row[0]))
 
     def runs(self) -> list[Run]:
         return [
@@ -139,13 +170,44 @@ class Store:
             " WHERE ticks.run = ? AND number > ? ORDER BY number",
             (run, after),
         )
-        for number, seen, told, acted in rows:
-            yield number, Tick(observation(json.loads(seen)), steps(told), bool(acted))
+        for number, seen, chain, acted in rows:
+            yield number, Tick(observation(json.loads(seen)), steps(chain), bool(acted))
+
+
+@dataclass(frozen=True, slots=True)
+class StoreSink:
+    """Keeps every tick of a run."""
+
+    store: Store
+    run: str
+    name: str = "store"
+
+    def take(self, tick: Tick) -> None:
+        self.store.append(self.run, tick)
+
+
+def migrate(connection: sqlite3.Connection, path: str | Path) -> None:
+    """Bring a store to this version, step by step, each whole or not at all; one of a later version is refused."""
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > len(MIGRATIONS):
+        raise InvalidInput(
+            f"{path} was written by a later version of Tidegate: its schema is {version}, this one reads"
+            f" up to {len(MIGRATIONS)}"
+        )
+    for number in range(version, len(MIGRATIONS)):
+        # executescript ends an open transaction, so this is one of its own
+        connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")
 
 
 def _run(row: tuple[str, float, str, str, str | None]) -> Run:
     id, created, status, spec, result = row
-    return Run(id, created, status, json.loads(spec), None if result is None else json.loads(result))
+    found = decode(RunSpec, json.loads(spec), f"run {id}")
+    return Run(id, created, status, found, None if not result else _result(json.loads(result), id))
+
+
+def _result(values: Any, id: str) -> RunResult | None:
+    """An earlier version kept an empty one where nothing was known."""
+    return decode(RunResult, {"run": id, "status": "", **values}, f"run {id}") if values else None
 
 
 def observation(values: dict[str, Any]) -> Observation:
@@ -155,9 +217,28 @@ def observation(values: dict[str, Any]) -> Observation:
     values["operators"] = tuple(OperatorSample(**v) for v in operators)
     values["batches"] = tuple(Batch(**{**v, "times": tuple(v.get("times", ()))}) for v in values["batches"])
     values["events"] = tuple(Event(**v) for v in values["events"])
+    values["shape"] = _shape(values.get("shape"))
     return Observation(**values)
+
+
+def _shape(values: Mapping[str, int] | None) -> ExecutorShape | None:
+    return None if values is None else ExecutorShape(**values)
+
+
+def _plain_step(step: Step) -> dict[str, Any]:
+    """Levers of the target stand beside the reason, as they always did."""
+    decision = step.decision
+    levers = {**asdict(decision.target), "reason": decision.reason, "evidence": dict(decision.evidence)}
+    return {"by": step.by, "decision": levers, "error": step.error}
 
 
 def steps(text: str | None) -> tuple[Step, ...]:
     """Of a decision, from the JSON that is stored."""
-    return tuple(Step(v["by"], Decision(**v["decision"])) for v in json.loads(text or "[]"))
+    return tuple(_step(values) for values in json.loads(text or "[]"))
+
+
+def _step(values: Mapping[str, Any]) -> Step:
+    told = values["decision"]
+    levers = (told.get("per_operator"), told.get("batch_limit"), _shape(told.get("shape")))
+    decision = Decision(Target(told["executors"], *levers), told["reason"], told["evidence"])
+    return Step(values["by"], decision, values.get("error"))

@@ -1,4 +1,4 @@
-"""Profiles: read, kept, and turned into capacity."""
+"""Profiles: parsing, retention, and capacity."""
 
 import json
 import math
@@ -12,18 +12,20 @@ from hypothesis import strategies as st
 
 from tidegate.capacity.profile import Profile, ProfileCapacity, normal_until, saturated
 from tidegate.capacity.profiletext import parse, text
-from tidegate.capacity.shapes import Linear
-from tidegate.core import InvalidInput, Observation, ProfilePoint
+from tidegate.capacity.shapes import Linear, Reciprocal
+from tidegate.capacity.usl import Usl
+from tidegate.core import InvalidInput, Observation, ProfilePoint, build, parameters
 from tidegate.memory import memory, recall
+from tidegate.policies import Phoebe, Twres
 
-BESIDE = Path(__file__).parents[3] / "shared" / "vectors"
-FOLDER = Path(os.environ.get("TIDEGATE_VECTORS", BESIDE))
+DEFAULT_FOLDER = Path(__file__).parents[3] / "shared" / "vectors"
+FOLDER = Path(os.environ.get("TIDEGATE_VECTORS", DEFAULT_FOLDER))
 POINTS = st.lists(
     st.builds(ProfilePoint, st.integers(1, 24), st.floats(0, 1e6), st.floats(0, 1e4), st.booleans()), max_size=40
 )
 
 
-#: of the file that the literal figures below are about; others of its format may stand in its place
+#: CRC of the file that the literal figures below refer to; another profile may be installed in its place
 TOP_SPEED = 4031429612
 
 
@@ -37,7 +39,7 @@ def published(crc: int | None = None) -> tuple[ProfilePoint, ...]:
 
 
 def overload(time: float, executors: int = 2, **changes: float | None) -> Observation:
-    """90/s arrive, 80/s are processed, batch after batch of 5 s; more than 2 * 90 * 5 = 900 records wait."""
+    """90/s arrive, 80/s are processed, batches of 5 s run back to back; the backlog is above 2 * 90 * 5 = 900."""
     figures = {"arrival_rate": 90.0, "processing_rate": 80.0, "backlog": 1000.0, "trigger": 5.0, "batch_duration": 5.0}
     return Observation(time, executors, executors, **(figures | changes))  # type: ignore[arg-type]
 
@@ -57,11 +59,11 @@ def test_capacities_of_the_published_profile() -> None:
 
 
 def test_capacities_are_the_rates_under_full_backpressure() -> None:
-    full: dict[int, list[float]] = {}
+    saturated_rates: dict[int, list[float]] = {}
     for point in published():
-        full.setdefault(point.executors, []).extend([point.rate] if point.saturated else [])
+        saturated_rates.setdefault(point.executors, []).extend([point.rate] if point.saturated else [])
     capacities = Profile.of(published()).capacities()
-    for executors, rates in full.items():
+    for executors, rates in saturated_rates.items():
         assert not rates or min(rates) <= capacities[executors] <= max(rates)
 
 
@@ -70,7 +72,7 @@ def test_the_line_through_the_published_profile() -> None:
     free, ridge = Linear.fit(points, alphas=(0.0,)), Linear.fit(points)
     assert free.slope == pytest.approx(15_934, rel=0.001)
     assert free.intercept == pytest.approx(6_371, rel=0.001)
-    # leaving out favours a ridge of 1: 378 / 379 of the slope, about the same mean
+    # cross-validation selects a penalty of 1: 378 / 379 of the slope, and the same mean
     assert ridge.slope == pytest.approx(free.slope * 378 / 379)
     for workers in range(5, 25):
         assert ridge.at(workers) == pytest.approx(free.at(workers), rel=0.01)
@@ -86,8 +88,8 @@ def test_without_saturated_points_the_published_profile_gives_the_highest_normal
 
 
 def test_reading_our_own_format() -> None:
-    read = parse("executors,rate,latency,saturated\n2,1000,0.5,0\n\n4,2000.5,30,true\n")
-    assert read == (ProfilePoint(2, 1000.0, 0.5), ProfilePoint(4, 2000.5, 30.0, True))
+    points = parse("executors,rate,latency,saturated\n2,1000,0.5,0\n\n4,2000.5,30,true\n")
+    assert points == (ProfilePoint(2, 1000.0, 0.5), ProfilePoint(4, 2000.5, 30.0, True))
 
 
 def test_reading_columns_in_another_order_among_others() -> None:
@@ -95,7 +97,7 @@ def test_reading_columns_in_another_order_among_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_text", "told"),
+    ("csv", "message"),
     [
         ("", "line 1: need the columns executors,rate,latency,saturated or scaleOut,.* got nothing"),
         ("executors,rate\n1,2\n", "line 1: need the columns .* got executors,rate"),
@@ -108,13 +110,13 @@ def test_reading_columns_in_another_order_among_others() -> None:
         ("executors,rate,latency,saturated\n2,1\n", "line 2: need a value for each of executors, .* got '2,1'"),
     ],
 )
-def test_what_is_wrong_is_named(given_text: str, told: str) -> None:
-    with pytest.raises(InvalidInput, match=f"profile, {told}"):
-        parse(given_text)
+def test_invalid_values_are_reported_with_their_line(csv: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=f"profile, {message}"):
+        parse(csv)
 
 
 @given(POINTS)
-def test_what_is_written_is_read_again(points: list[ProfilePoint]) -> None:
+def test_parse_is_the_inverse_of_text(points: list[ProfilePoint]) -> None:
     assert parse(text(points)) == tuple(points)
 
 
@@ -125,11 +127,11 @@ def test_the_cut_between_two_clusters() -> None:
     assert normal_until([1, 4, 100, 400]) == pytest.approx(20)
 
 
-def test_clusters_that_are_near_are_one() -> None:
+def test_clusters_that_are_close_are_merged() -> None:
     assert normal_until([1.0, 2.9]) == math.inf
     assert normal_until([1.0, 3.0]) == pytest.approx(math.sqrt(3))
     assert normal_until([1.0]) == normal_until([]) == normal_until([2.0, 2.0]) == math.inf
-    assert normal_until([0.0, 0.001]) == math.inf  # shorter than a millisecond is a millisecond
+    assert normal_until([0.0, 0.001]) == math.inf  # clipped to a millisecond
 
 
 @given(st.lists(st.floats(1e-3, 1e4), min_size=2, max_size=12))
@@ -159,19 +161,21 @@ def test_capacity_is_the_median_of_the_last_five_measurements() -> None:
     assert len(profile.points) == 5
 
 
-def test_full_profiles_forget_the_oldest_point_that_is_no_measurement_of_capacity() -> None:
+def test_a_full_profile_drops_the_oldest_unsaturated_point() -> None:
     profile = Profile(limit=3)
-    for rate, full in ((50.0, True), (10.0, False), (20.0, False), (30.0, False), (40.0, False)):
-        profile.add(ProfilePoint(1, rate, 1.0, full))
+    for rate, is_saturated in ((50.0, True), (10.0, False), (20.0, False), (30.0, False), (40.0, False)):
+        profile.add(ProfilePoint(1, rate, 1.0, is_saturated))
     assert [p.rate for p in profile.points] == [50.0, 30.0, 40.0]
 
 
-def test_a_rate_that_was_easy_is_no_capacity() -> None:
-    easy = [ProfilePoint(8, 10.0, 1.0), ProfilePoint(8, 20.0, 1.1)]
-    assert Profile.of(easy).capacities() == {}
-    assert ProfileCapacity(Profile.of(easy)).capacity(8) is None
-    hard = [ProfilePoint(2, 10.0, 1.0), ProfilePoint(2, 20.0, 60.0)]
-    assert Profile.of(easy + hard).capacities() == {2: 10.0}  # 20 was too much for 2; of 8 nothing is known
+def test_a_rate_without_overload_is_not_a_capacity() -> None:
+    light = [ProfilePoint(8, 10.0, 1.0), ProfilePoint(8, 20.0, 1.1)]
+    assert Profile.of(light).capacities() == {}
+    assert ProfileCapacity(Profile.of(light)).capacity(8) is None
+    heavy = [ProfilePoint(2, 10.0, 1.0), ProfilePoint(2, 20.0, 60.0)]
+    assert Profile.of(light + heavy).capacities() == {
+        2: 10.0
+    }  # 20/s overloaded 2 executors; the capacity of 8 is unknown
 
 
 @given(POINTS)
@@ -186,27 +190,27 @@ def test_profiles_are_bounded_and_capacities_positive(points: list[ProfilePoint]
 
 def test_saturation() -> None:
     assert saturated(overload(0))
-    assert not saturated(overload(0, backlog=900.0))  # what is processed and what gathers: 2 * 90 * 5
+    assert not saturated(overload(0, backlog=900.0))  # the batch in progress and the next one: 2 * 90 * 5
     draining = {"arrival_rate": 60.0, "processing_rate": 80.0}
-    assert saturated(overload(0, **draining))  # 80 * 5 * 2 = 800 < 1000, batch after batch
+    assert saturated(overload(0, **draining))  # 80 * 5 * 2 = 800 < 1000, back to back
     assert not saturated(overload(0, batch_duration=4.0, **draining))  # pauses, and it catches up
-    assert saturated(overload(0, batch_duration=4.0))  # pauses, yet more comes than goes: a limit per trigger
+    assert saturated(overload(0, batch_duration=4.0))  # pauses, but more arrives than is processed: a limit per trigger
     assert saturated(overload(0, trigger=None, backlog=901.0))
     for unknown in ("arrival_rate", "processing_rate", "backlog"):
         assert not saturated(overload(0, **{unknown: None}))
 
 
-def test_operation_adds_a_point_for_every_settled_time_of_saturation() -> None:
+def test_every_settle_seconds_of_saturation_add_a_point() -> None:
     model = ProfileCapacity(settle=30)
     for time in range(0, 61, 10):  # from 0 on: points at 30 and 60
         model.update(overload(time))
         assert len(model.profile.points) == (time >= 30) + (time >= 60)
     assert model.capacity(4) == 160  # 80/s on 2
-    # no latency is known: 1000 waiting at 80/s
+    # latency is unknown: a backlog of 1000 at 80/s
     assert model.profile.points[0] == ProfilePoint(2, 80.0, 12.5, True)
 
 
-def test_operation_waits_again_after_a_rescale_and_after_a_pause() -> None:
+def test_the_settle_time_restarts_after_a_rescale_and_after_a_pause() -> None:
     model = ProfileCapacity(settle=30)
     for obs in (overload(0), overload(20), overload(25, executors=3), overload(40, executors=3)):
         model.update(obs)
@@ -218,7 +222,7 @@ def test_operation_waits_again_after_a_rescale_and_after_a_pause() -> None:
     assert [p.executors for p in model.profile.points] == [3]
 
 
-def test_executors_on_their_way_are_no_steady_state() -> None:
+def test_no_point_is_added_while_executors_are_pending() -> None:
     model = ProfileCapacity(settle=30)
     for time in range(0, 100, 10):
         model.update(Observation(time, 2, 3, 90.0, 80.0, 1000.0, trigger=5.0, batch_duration=5.0))
@@ -226,14 +230,14 @@ def test_executors_on_their_way_are_no_steady_state() -> None:
 
 
 @given(POINTS)
-def test_what_was_learned_survives_json(points: list[ProfilePoint]) -> None:
+def test_the_state_survives_json(points: list[ProfilePoint]) -> None:
     model = ProfileCapacity(Profile.of(points), shape="usl", _since=3.0, _executors=2)
-    again = recall(ProfileCapacity(shape="usl"), json.loads(json.dumps(memory(model))))
-    assert again == model
-    assert again.capacity(5) == model.capacity(5)
+    restored = recall(ProfileCapacity(shape="usl"), json.loads(json.dumps(memory(model))))
+    assert restored == model
+    assert restored.capacity(5) == model.capacity(5)
 
 
-def test_a_model_that_has_answered_answers_anew_when_its_profile_changes() -> None:
+def test_the_fitted_shape_is_updated_when_the_profile_changes() -> None:
     model = ProfileCapacity(Profile.of([ProfilePoint(2, 30.0, 9.0, True)]))
     assert model.capacity(4) == 60
     model.profile.add(ProfilePoint(4, 50.0, 9.0, True))
@@ -247,3 +251,14 @@ def test_parameters_out_of_bounds_are_refused() -> None:
         ProfileCapacity(shape="cubic")
     with pytest.raises(InvalidInput, match="profile: need 1 <= limit, got 0"):
         Profile(limit=0)
+
+
+@pytest.mark.parametrize(("policy", "default"), [(Phoebe, Linear), (Twres, Reciprocal)])
+def test_the_shape_is_an_option_of_the_policies_with_a_profile(policy: type[Phoebe | Twres], default: type) -> None:
+    csv = text([ProfilePoint(2, 30.0, 9.0, True), ProfilePoint(4, 50.0, 9.0, True)])
+    assert parameters(policy)["shape"].choices == ("linear", "reciprocal", "usl")
+    assert isinstance(build(policy, {"profile": csv}).profiled.capacity.fitted(), default)
+    for name, shape in (("linear", Linear), ("reciprocal", Reciprocal), ("usl", Usl)):
+        assert isinstance(build(policy, {"profile": csv, "shape": name}).profiled.capacity.fitted(), shape)
+    with pytest.raises(InvalidInput, match="need shape to be one of linear, reciprocal, usl, got 'cubic'"):
+        build(policy, {"shape": "cubic"})

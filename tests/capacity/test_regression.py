@@ -7,7 +7,7 @@ from tidegate.capacity.regression import CpuRegression
 from tidegate.core import Batch, ExecutorSample, InvalidInput, Observation
 
 
-def seen(time: float, *loads: tuple[float, float], uptime: float = 1000) -> Observation:
+def observation(time: float, *loads: tuple[float, float], uptime: float = 1000) -> Observation:
     """CPU and rate of each executor, on an engine without batches."""
     samples = tuple(ExecutorSample(str(k), cpu=cpu, rate=rate, uptime=uptime) for k, (cpu, rate) in enumerate(loads))
     return Observation(time, len(loads), len(loads), per_executor=samples)
@@ -15,33 +15,33 @@ def seen(time: float, *loads: tuple[float, float], uptime: float = 1000) -> Obse
 
 def feed(model: CpuRegression, loads: list[tuple[float, float]], start: float = 0, seconds: int = 61) -> CpuRegression:
     for k in range(seconds):
-        model.update(seen(start + k, *loads))
+        model.update(observation(start + k, *loads))
     return model
 
 
-def test_flat_cpu_gives_a_line_through_the_origin_instead_of_an_explosion() -> None:
+def test_constant_cpu_gives_a_line_through_the_origin() -> None:
     # 40 % CPU does 20,000/s: at 100 % it would be 50,000/s
     assert feed(CpuRegression(), [(0.4, 20_000)]).capacity(1) == pytest.approx(50_000)
 
 
-def test_cpu_that_varies_shows_the_intercept_too() -> None:
+def test_varying_cpu_reveals_the_intercept() -> None:
     model = CpuRegression()
     for k in range(61):
         cpu = 0.2 + 0.6 * (k % 30) / 30
-        model.update(seen(k, (cpu, 100_000 * (cpu - 0.05))))  # 5 % of its CPU do nothing for the stream
-    found = model.capacity(1)
-    # least squares: 95,000; the prior (5 points of variance 0.0025 against 61 of 0.03) pulls a little to the origin
-    assert found == pytest.approx(95_000, rel=0.01)
+        model.update(observation(k, (cpu, 100_000 * (cpu - 0.05))))  # 5 % of the CPU is overhead
+    capacity = model.capacity(1)
+    # least squares: 95,000; the prior (5 points of variance 0.0025 against 61 of 0.03) pulls slightly to the origin
+    assert capacity == pytest.approx(95_000, rel=0.01)
 
 
-def test_when_the_busiest_is_full_the_others_are_not() -> None:
+def test_when_the_busiest_is_saturated_the_others_are_not() -> None:
     # means 0.8 and 0.4, 1000/s per share of CPU: full is 1.0 and 0.5 of their CPU, 1000 + 500
     assert feed(CpuRegression(), [(0.8, 800.0), (0.4, 400.0)]).capacity(2) == pytest.approx(1500)
     # as released, full less the distance: 1.0 and 1 - 0.4 = 0.6
     assert feed(CpuRegression(additive_skew=1), [(0.8, 800.0), (0.4, 400.0)]).capacity(2) == pytest.approx(1600)
 
 
-def test_scale_outs_that_were_seen_keep_what_they_showed() -> None:
+def test_scale_outs_that_were_seen_keep_their_estimate() -> None:
     model = feed(CpuRegression(), [(0.5, 500.0)])
     assert model.capacity(4) == pytest.approx(4000)  # unseen: 4 x 1000
     feed(model, [(0.5, 400.0), (0.5, 400.0)], start=100, seconds=62)
@@ -49,22 +49,22 @@ def test_scale_outs_that_were_seen_keep_what_they_showed() -> None:
     # executor 1 only 400/s: 949 + 800
     assert model.capacity(2) == pytest.approx(1749, rel=0.002)
     assert model.capacity(1) == pytest.approx(1000)  # seen
-    assert model.capacity(4) == pytest.approx(2 * 1749, rel=0.002)  # unseen: as much for each as now
+    assert model.capacity(4) == pytest.approx(2 * 1749, rel=0.002)  # unseen: proportional to the latest
 
 
 def test_unknown_until_every_executor_was_warm_for_a_loop() -> None:
     model = CpuRegression()
     for k in range(100):
-        model.update(seen(k, (0.5, 500.0), uptime=k))  # warm from 120 s on
+        model.update(observation(k, (0.5, 500.0), uptime=k))  # warm from 120 s on
     assert model.capacity(1) is None
-    assert feed(CpuRegression(), [(0.0, 0.0)]).capacity(1) is None  # idle: nothing to draw a line through
+    assert feed(CpuRegression(), [(0.0, 0.0)]).capacity(1) is None  # idle: no line can be fitted
 
 
 def batch(k: int, records: float, planned: float, finished: float) -> Batch:
     return Batch(k, planned, finished, k * records, (k + 1) * records, (k + 1) * records)
 
 
-def test_on_spark_a_point_is_what_happened_between_the_ends_of_two_batches() -> None:
+def test_on_spark_a_point_covers_the_time_between_two_batch_ends() -> None:
     model = CpuRegression(warmup=0)
     for k in range(80):  # a batch of 4000 every 4 s that takes 2 s: CPU 1, 1, 0, 0
         sample = ExecutorSample("0", cpu=1.0 if k % 4 < 2 else 0.0, rate=1000.0, uptime=9999)
@@ -73,12 +73,12 @@ def test_on_spark_a_point_is_what_happened_between_the_ends_of_two_batches() -> 
     assert model.capacity(1) == pytest.approx(2000)  # 1000/s with half of the CPU
 
 
-def test_what_counts_as_full_may_be_less() -> None:
-    # 90 % of the CPU are all that is to be had: 20,000 / 0.4 * 0.9
+def test_saturation_may_be_below_full_cpu() -> None:
+    # only 90 % of the CPU can be used: 20,000 / 0.4 * 0.9
     assert feed(CpuRegression(saturation=0.9), [(0.4, 20_000)]).capacity(1) == pytest.approx(45_000)
 
 
-def test_where_no_cpu_can_be_read_the_busy_share_stands_in() -> None:
+def test_without_cpu_the_busy_share_is_used() -> None:
     model = CpuRegression()
     for k in range(61):
         sample = ExecutorSample("0", busy=0.25, rate=100.0, uptime=9999)
@@ -86,23 +86,23 @@ def test_where_no_cpu_can_be_read_the_busy_share_stands_in() -> None:
     assert model.capacity(1) == pytest.approx(400)
 
 
-def test_a_clock_that_jumps_begins_a_new_loop() -> None:
+def test_a_clock_jump_starts_a_new_loop() -> None:
     model = feed(CpuRegression(), [(0.5, 500.0)], seconds=30)
-    model.update(replace(seen(0, (0.5, 500.0)), time=1e9))
+    model.update(replace(observation(0, (0.5, 500.0)), time=1e9))
     assert model.capacity(1) is None
 
 
-def test_batches_longer_than_many_loops_teach_too() -> None:
+def test_batches_longer_than_a_loop_are_learned_from() -> None:
     model = CpuRegression(loop=15, warmup=0)
-    for k in range(300):  # one batch every 70 s, all of the CPU, and records are left over
+    for k in range(300):  # one batch every 70 s at full CPU
         sample = ExecutorSample("0", cpu=1.0, rate=1000.0, uptime=9999)
         done = (batch(k // 70, 70_000, k - 70, k),) if k % 70 == 69 else ()
         model.update(Observation(k, 1, 1, batch_duration=70.0, trigger=70.0, per_executor=(sample,), batches=done))
     assert model.capacity(1) == pytest.approx(1000)
 
 
-def test_what_nobody_watched_belongs_to_no_point() -> None:
-    def watched(model: CpuRegression, start: int) -> None:
+def test_gaps_in_the_observations_belong_to_no_point() -> None:
+    def observe(model: CpuRegression, start: int) -> None:
         for k in range(40):  # a batch of 4000 every 4 s that takes 2 s of a whole core
             sample = ExecutorSample("0", cpu=1.0 if k % 4 < 2 else 0.0, rate=1000.0, uptime=9999)
             done = (batch(start + k // 4, 4000, start + k - 2, start + k),) if k % 4 == 2 else ()
@@ -110,12 +110,12 @@ def test_what_nobody_watched_belongs_to_no_point() -> None:
             model.update(Observation(time, 1, 1, batch_duration=2.0, trigger=4.0, per_executor=(sample,), batches=done))
 
     model = CpuRegression(warmup=0)
-    watched(model, 0)
-    watched(model, 100)  # a minute later
+    observe(model, 0)
+    observe(model, 100)  # a minute later
     assert model.capacity(1) == pytest.approx(2000)
 
 
-def test_points_fade() -> None:
+def test_old_points_decay() -> None:
     line = FadingLine(half_life=10, points=0)
     for x in (0.2, 0.4):
         line.update(0, x, 100 * x)
@@ -124,6 +124,6 @@ def test_points_fade() -> None:
     assert line.at(1.0) == pytest.approx(50, rel=1e-3)
 
 
-def test_bad_parameters_are_named() -> None:
+def test_invalid_parameters_are_reported() -> None:
     with pytest.raises(InvalidInput, match=r"capacity model regression: need 0 < saturation <= 1, got 1\.2"):
         CpuRegression(saturation=1.2)

@@ -2,14 +2,14 @@ import json
 
 import pytest
 
-from tidegate.capacity.truerate import Means, TrueRate, TrueRates, optima, taken, true_rate
+from tidegate.capacity.truerate import Means, TrueRate, TrueRates, optima, source_rate, true_rate
 from tidegate.core import Batch, ExecutorSample, InvalidInput, Observation, OperatorSample
 from tidegate.memory import memory, recall
 
 
-def test_a_true_rate_is_per_second_of_work() -> None:
-    assert true_rate(900.0, 0.75) == 1200  # waited a quarter of the time
-    assert true_rate(900.0, 3.0) == 300  # of one of three busy slots
+def test_a_true_rate_is_per_second_of_busy_time() -> None:
+    assert true_rate(900.0, 0.75) == 1200  # a quarter of the time was idle
+    assert true_rate(900.0, 3.0) == 300  # per slot, of three busy slots
     assert true_rate(900.0, 0.0) is None
     assert true_rate(None, 1.0) is None
 
@@ -21,49 +21,51 @@ LINE = (
 )
 
 
-def test_optima_go_from_the_sources_down_and_are_not_rounded_in_between() -> None:
-    # 1500 / 1000 = 1.5 slots put out 1200; 1200 / 300 = 4 slots put out 12; 12 / 5000
+def test_optima_follow_the_graph_and_are_not_rounded_in_between() -> None:
+    # 1500 / 1000 = 1.5 slots emit 1200; 1200 / 300 = 4 slots emit 12; 12 / 5000
     assert optima(LINE, {"source": 1500.0}) == {"source": 1.5, "window": 4.0, "sink": 0.0024}
     assert optima(LINE[::-1], {"source": 1500.0}) == {"source": 1.5, "window": 4.0, "sink": 0.0024}
 
 
-def test_what_joins_gets_the_sum_and_what_forks_gives_all_to_each() -> None:
+def test_a_join_gets_the_sum_and_a_fork_sends_everything_to_each() -> None:
     diamond = (
         TrueRate("source", (), 100.0, 100.0),
         TrueRate("left", ("source",), 50.0, 25.0),
         TrueRate("right", ("source",), 200.0, 100.0),
         TrueRate("join", ("left", "right"), 10.0, 0.0),
     )
-    # both get 100: 2 slots put out 50, 0.5 slots put out 50; join gets 100
+    # both get 100: 2 slots emit 50, 0.5 slots emit 50; join gets 100
     assert optima(diamond, {"source": 100.0}) == {"source": 1.0, "left": 2.0, "right": 0.5, "join": 10.0}
 
 
-def test_input_without_a_true_rate_is_unknown_and_so_is_what_comes_after_it() -> None:
+def test_input_without_a_true_rate_makes_the_operator_and_its_downstream_unknown() -> None:
     idle = (LINE[0], TrueRate("window", ("source",), 0.0, 0.0), LINE[2])
     assert optima(idle, {"source": 1000.0}) == {"source": 1.0, "window": None, "sink": None}
     assert optima(idle, {"source": 0.0}) == {"source": 0.0, "window": 0.0, "sink": 0.0}
 
 
-def test_circles_and_strangers_are_unknown() -> None:
-    circle = (TrueRate("a", ("b",), 1.0, 1.0), TrueRate("b", ("a",), 1.0, 1.0), TrueRate("c", ("x",), 1.0, 1.0))
-    assert optima(circle, {"a": 1.0}) == {"a": None, "b": None, "c": None}
+def test_cycles_and_missing_upstreams_are_unknown() -> None:
+    cycle = (TrueRate("a", ("b",), 1.0, 1.0), TrueRate("b", ("a",), 1.0, 1.0), TrueRate("c", ("x",), 1.0, 1.0))
+    assert optima(cycle, {"a": 1.0}) == {"a": None, "b": None, "c": None}
 
 
 def stages(**changes: object) -> Observation:
-    """Two stages of a join that both read the stream: in Spark's row the second looks fed by the first."""
+    """Two stages of a join that both read the stream: Spark reports the second as if it were fed by the first."""
     operators = (
         OperatorSample("stage 0", (), 4, rate_in=1000.0, rate_out=10.0, busy=0.5),
         OperatorSample("stage 1", ("stage 0",), 4, rate_in=1000.0, rate_out=10.0, busy=1.5),
     )
-    told: dict[str, object] = {"time": 0.0, "executors": 2, "requested": 2, "operators": operators}
-    return Observation(**(told | changes))  # type: ignore[arg-type]
+    figures: dict[str, object] = {"time": 0.0, "executors": 2, "requested": 2, "operators": operators}
+    return Observation(**(figures | changes))  # type: ignore[arg-type]
 
 
-def test_records_taken_are_those_of_the_batches_where_there_are_some() -> None:
+def test_the_source_rate_is_that_of_the_batches_if_there_are_any() -> None:
     batches = (Batch(1, 0, 1, 0, 3000), Batch(2, 2, 3, 3000, 8000))
-    assert taken(stages(batches=batches, trigger=2.0, batch_duration=1.0)) == 4000  # 8000 records in a cycle of 2 s
-    assert taken(stages(trigger=2.0)) == 1000  # the first stage's
-    assert taken(Observation(0, 1, 1, processing_rate=70.0)) == 70
+    assert (
+        source_rate(stages(batches=batches, trigger=2.0, batch_duration=1.0)) == 4000
+    )  # 8000 records in a cycle of 2 s
+    assert source_rate(stages(trigger=2.0)) == 1000  # the first stage's
+    assert source_rate(Observation(0, 1, 1, processing_rate=70.0)) == 70
 
 
 def test_capacity_of_shared_slots() -> None:
@@ -84,12 +86,12 @@ def test_a_stage_without_figures_makes_the_capacity_unknown() -> None:
 def test_rates_are_means_over_the_window() -> None:
     model = TrueRates(window=15)
     for time, rate, busy in [(0, 9e9, 1.0), (10, 1000.0, 1.0), (20, 500.0, 2.0)]:
-        last = Observation(time, 1, 1, operators=(OperatorSample("map", rate_in=rate, busy=busy),), isolated=True)
-        model.update(last)
-    assert model.rates(last)[0].processing == 500  # (1000 + 500) / 2 over (1 + 2) / 2
+        obs = Observation(time, 1, 1, operators=(OperatorSample("map", rate_in=rate, busy=busy),), isolated=True)
+        model.update(obs)
+    assert model.rates(obs)[0].processing == 500  # (1000 + 500) / 2 over (1 + 2) / 2
 
 
-def test_means_forget_who_is_gone_who_is_silent_and_a_clock_that_went_back() -> None:
+def test_means_drop_missing_names_silent_figures_and_a_clock_that_went_back() -> None:
     means = Means()
     means.update(0, 10, {"a": {"x": 1.0}, "b": {"x": 2.0}})
     means.update(5, 10, {"a": {"x": None}})
@@ -101,12 +103,12 @@ def test_means_forget_who_is_gone_who_is_silent_and_a_clock_that_went_back() -> 
     assert means.of("a", "x") == 5
 
 
-def test_it_remembers_through_json() -> None:
+def test_the_state_survives_json() -> None:
     model = TrueRates()
     model.update(stages())
     assert recall(TrueRates(), json.loads(json.dumps(memory(model)))) == model
 
 
-def test_bad_parameters_are_named() -> None:
+def test_invalid_parameters_are_reported() -> None:
     with pytest.raises(InvalidInput, match="capacity model true-rates: need 0 < window, got 0"):
         TrueRates(window=0)

@@ -13,7 +13,7 @@ from tidegate.capacity.usl import Usl
 def test_the_law() -> None:
     # 100 * 4 / (1 + 0.1 * 3 + 0.01 * 4 * 3) = 400 / 1.42
     assert Usl(100.0, 0.1, 0.01).at(4) == pytest.approx(400 / 1.42)
-    assert Usl(100.0).at(7) == 700  # nothing is lost
+    assert Usl(100.0).at(7) == 700  # no losses
     assert Usl(100.0, contention=0.25).at(1e9) == pytest.approx(400)  # Amdahl: at most 1 / 0.25 executors' worth
 
 
@@ -35,30 +35,30 @@ def test_two_points_give_contention() -> None:
     assert law.coherency == 0
 
 
-def test_growth_beyond_proportion_becomes_proportional() -> None:
+def test_superlinear_growth_becomes_proportional() -> None:
     law = Usl.fit([(1, 100.0), (2, 220.0), (4, 480.0)])
     assert (law.contention, law.coherency) == (0, 0)
     assert 100 < law.single < 120
 
 
-def test_points_beyond_the_peak_do_not_make_one_executor_infinitely_fast() -> None:
+def test_the_rate_of_one_executor_is_bounded_by_the_highest_measured_rate() -> None:
     law = Usl.fit([(10, 100.0), (20, 20.0)])
     assert law.single <= 100 * (1 + 1e-9)
     assert law.at(20) < law.at(10)
 
 
 @given(st.floats(1, 1e6), st.floats(0, 1), st.floats(0, 0.1))
-def test_a_law_is_found_again(single: float, contention: float, coherency: float) -> None:
+def test_a_law_is_recovered(single: float, contention: float, coherency: float) -> None:
     true = Usl(single, contention, coherency)
-    found = Usl.fit([(n, true.at(n)) for n in (1, 2, 4, 8, 16)])
-    assert found.single == pytest.approx(single, rel=1e-6)
-    assert found.contention == pytest.approx(contention, rel=1e-5, abs=1e-7)
-    assert found.coherency == pytest.approx(coherency, rel=1e-5, abs=1e-8)
+    fit = Usl.fit([(n, true.at(n)) for n in (1, 2, 4, 8, 16)])
+    assert fit.single == pytest.approx(single, rel=1e-6)
+    assert fit.contention == pytest.approx(contention, rel=1e-5, abs=1e-7)
+    assert fit.coherency == pytest.approx(coherency, rel=1e-5, abs=1e-8)
 
 
 @given(st.floats(0, 1), st.floats(0, 0.1))
-def test_it_rises_to_its_peak_and_falls_beyond(contention: float, coherency: float) -> None:
+def test_capacity_increases_up_to_the_peak_and_decreases_beyond(contention: float, coherency: float) -> None:
     law = Usl(1.0, contention, coherency)
     for a, b in pairwise(range(1, 65)):
-        rising = law.at(b) - law.at(a)
-        assert rising >= -1e-12 if b <= law.peak else a < law.peak or rising <= 1e-12
+        change = law.at(b) - law.at(a)
+        assert change >= -1e-12 if b <= law.peak else a < law.peak or change <= 1e-12

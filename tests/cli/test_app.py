@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,23 @@ import pytest
 from tidegate import __version__
 from tidegate.cli.doctor import Finding
 from tidegate.core import Batch, Decision, Observation, Step, Tick
+from tidegate.runs import RunResult, RunSpec, encode
+from tidegate.score.figures import Figures, Latency, Rescales, Slo, Throughput, Workers
 from tidegate.store import Store
 
 Command = Callable[..., Any]
+
+
+FIGURES = Figures(
+    processed=100,
+    lost=0,
+    latency=Latency(mean=2.0, p50=2.0, p95=4.26, p99=5.0, max=6.0),
+    slo=Slo(10.0, 0.0),
+    workers=Workers(mean=1.5, max=2, seconds=3.0),
+    rescales=Rescales(count=1, up=1),
+    backlog=None,
+    throughput=Throughput(None, None, None),
+)
 
 
 @pytest.fixture
@@ -18,16 +33,17 @@ def store(tmp_path: Path) -> Path:
     """Two runs, of which the last is done and scored."""
     path = tmp_path / "kept" / "runs.db"
     with Store.open(path) as kept:
-        kept.begin({"job": "q11", "workload": "cosine", "policy": "static", "slo": 10, "start": 0.0})
-        run = kept.begin({"job": "q1", "workload": "tide", "policy": "hpa-cpu", "slo": 10, "start": 0.0})
+        kept.begin(RunSpec(job="q11", workload="cosine", policy="static", slo=10, start=0.0))
+        spec = RunSpec(job="q1", workload="tide", policy="hpa-cpu", slo=10, start=0.0)
+        run = kept.begin(spec)
         batch = Batch(0, 1, 2, 0, 100, arrived=100, rows=100)
         kept.append(run, Tick(Observation(1, 1, 1, arrival_rate=100.0), (Step("hpa-cpu", Decision(2, "busy")),), True))
         kept.append(run, Tick(Observation(2, 2, 2, arrival_rate=100.0, latency=1.0, batches=(batch,))))
-        kept.end(run, "done", {"latency": {"p95": 4.26}, "workers": {"mean": 1.5}, "verified": True})
+        kept.end(run, "done", replace(RunResult.of(run, "done", spec), figures=FIGURES, verified=True))
     return path
 
 
-TRAFFIC = "events traffic: every key comes once a second, skew 'heavy' means nothing for them"
+TRAFFIC = "events traffic: every key occurs once per second, so skew 'heavy' is not supported"
 
 
 def last(store: Path) -> str:
@@ -78,10 +94,47 @@ def test_an_unknown_name_is_refused_with_the_nearest(tidegate: Command, words: l
             "run: the result cannot go to 'bids', the topic it is made from",
         ),
         (["-p", "interval=0"], "policy hpa-cpu: need 0 < interval, got 0"),
+        (["--sinks", "jsnl:x"], "no sink is named 'jsnl'; did you mean 'jsonl'? (known: jsonl, log)"),
+        (["--sinks", "jsonl"], "sink jsonl: need a file, like jsonl:ticks.jsonl"),
     ],
 )
 def test_a_bad_value_is_one_sentence(tidegate: Command, words: list[str], sentence: str) -> None:
     assert tidegate("run", *words) == (2, "", f"tidegate: {sentence}\n")
+    assert not Path(".tidegate").exists()  # before anything is made
+
+
+#: five simulated minutes
+SIMULATED = ("run", "--engine", "sim", "--duration", "5m", "--trigger", "10s", "--slo", "30s")
+
+
+def test_a_simulated_run_for_a_program(tidegate: Command, tmp_path: Path) -> None:
+    ended = tidegate(*SIMULATED, "--sinks", "jsonl:ticks.jsonl", "--output", "json")
+    assert ended.code == 0
+    found = json.loads(ended.out)
+    assert (found["status"], found["engine"], found["source"], found["verified"]) == ("done", "sim", "simulated", None)
+    assert {"latency", "slo", "workers", "rescales", "oracle", "throughput"} < set(found)
+    assert (tmp_path / found["report"]).exists()
+    with Store.open(tmp_path / ".tidegate" / "tidegate.db") as kept:
+        run = kept.run("last")
+        assert run.result is not None
+        assert {**encode(run.result), "report": found["report"]} == found
+        seen = [tick.observation.time for _, tick in kept.ticks(run.id)]
+    # the further sink has seen the same ticks
+    lines = (tmp_path / "ticks.jsonl").read_text().splitlines()
+    assert [json.loads(line)["observation"]["time"] for line in lines] == seen
+    assert len(seen) == 21  # each 15 s of 300 s
+
+
+def test_a_simulated_run_for_people(tidegate: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    ended = tidegate(*SIMULATED, "--policy", "static", "-p", "executors=3")
+    assert ended.code == 0
+    cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.out.splitlines() if "│" in line]
+    shown = {row[0]: row[1] for row in cells}
+    assert shown.keys() == {"records", "latency", "SLO", "executors", "rescales", "verified", "report"}
+    assert shown["executors"].startswith("3.00 on average, 3 at most, 900 executor-seconds paid, ")
+    assert shown["verified"] == "not checked"
+    assert "25 % fewer executor-seconds than 4 executors all the time, p95 latency " in ended.out
 
 
 @pytest.mark.parametrize("words", [["fly"], ["run", "--fast"], ["runs", "--output", "xml"], ["run", "--cores", "two"]])
@@ -164,7 +217,7 @@ def test_runs_for_people(tidegate: Command, store: Path, monkeypatch: pytest.Mon
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ended.out.splitlines() if "│" in line]
     assert [row[1:] for row in cells] == [
         ["running", "q11", "cosine", "static", "-", "-", "-"],
-        ["done", "q1", "tide", "hpa-cpu", "4.3 s", "1.5", "True"],
+        ["done", "q1", "tide", "hpa-cpu", "4.3 s", "1.5", "yes"],
     ]
 
 

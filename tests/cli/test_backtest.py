@@ -11,7 +11,7 @@ from tidegate.backtest import tune as search
 from tidegate.backtest.tune import Score
 from tidegate.capacity.profiletext import parse
 from tidegate.compare.grid import grid, read
-from tidegate.compare.results import read_table
+from tidegate.compare.tables import read_table
 from tidegate.core import QueryFailed
 from tidegate.experiment.settings import Experiment
 from tidegate.report import compare as report
@@ -52,10 +52,11 @@ def test_text_is_a_table_with_both_references_what_to_choose_and_a_report(tidega
     told = "1 % of the records may take more than 30 s"
     assert lines[0] == f"day.csv (27:00, up to 230 k/s) with the model of plain: {told}"
     assert lines[1].split("  ")[0] == "policy"
-    names = [line.split()[0] for line in lines[2:6]]
+    names = [line.removeprefix("★").split()[0] for line in lines[2:6]]
     assert names == ["hpa-cpu", "ds2", "static", "oracle"]
+    assert sum(line.startswith("★ ") for line in lines[2:6]) == 1
     assert "cost" in lines[1]
-    assert any(line.startswith(("Choose ", "None is late")) for line in lines)
+    assert any(line.startswith(("Choose ", "No policy keeps late records within 1 %")) for line in lines)
     assert lines[-1] == "report: found/report.html"
     assert (tmp_path / "found" / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
     for name in ("runs.csv", "runs.parquet"):
@@ -84,9 +85,11 @@ def test_json_has_the_runs_the_rows_and_the_recommendation(tidegate: Command) ->
 def test_a_peak_that_is_too_high_comes_before_anything_else(tidegate: Command) -> None:
     ended = tidegate("backtest", "trace:day.csv", "--policies", "static", "--max-executors", "1", *PLAIN)
     assert ended.code == 0
-    assert ended.out.startswith("The trace's peak is too high: 230 k/s over 30 s from 3:00 on; above 93.3 k/s")
-    assert "what 1 executor can do, for 9:00 in all. 3 could." in ended.out
-    assert "None is late for at most 1 %; " in ended.out
+    assert ended.out.startswith(
+        "The trace's peak is too high: 230 k/s over 30 s from 3:00 on. The load exceeds 93.3 k/s, the capacity of"
+        " 1 executor, for 9:00 in total. 3 executors could handle it."
+    )
+    assert "No policy keeps late records within 1 %; " in ended.out
     assert "Late for longest (from the trace's start):" in ended.out
     quiet = tidegate("backtest", "day.csv", "--policies", "static", "--max-executors", "1", *PLAIN, "--output", "json")
     assert json.loads(quiet.out)["beyond"]["needed"] == 3
@@ -108,10 +111,10 @@ def test_what_profiling_cost_is_told(tidegate: Command) -> None:
     [
         ("", "trace bad.csv: the file is empty"),
         ("time,rate\n", "trace bad.csv: there are no rows below the header"),
-        ("time,rate\n0,5\n", "trace bad.csv: need two rows or more, the time between which is the step; found 1"),
+        ("time,rate\n0,5\n", "trace bad.csv: need at least two rows to determine the step, found 1"),
         ("time,rate\n0,5\n60,nan\n", "trace bad.csv, line 3: need a finite rate >= 0 records/s, found nan"),
-        ("time,rate\n60,5\n0,6\n", "trace bad.csv, line 3: need times that rise, but 0 comes after 60"),
-        ("time,rate\n0,0\n60,0\n", "trace bad.csv: all rates are 0: there is nothing to offer"),
+        ("time,rate\n60,5\n0,6\n", "trace bad.csv, line 3: need increasing times, but 0 comes after 60"),
+        ("time,rate\n0,0\n60,0\n", "trace bad.csv: all rates are 0: need at least one above 0"),
         (None, "trace bad.csv: cannot be read: No such file or directory"),
     ],
 )
@@ -163,10 +166,10 @@ def test_tuning_tells_both_parts_and_settings_that_can_be_used(tidegate: Command
     (tuned,) = grid(read(tmp_path / "x.toml"), "x.toml").policies
     assert dict(tuned.values) == found["options"]
     shown = tidegate(*words).out
-    for told in ("first two thirds", "last third, kept out", "as it was", f"settings: {found['flags']}"):
+    for told in ("first two thirds", "last third, held out", "before", f"settings: {found['flags']}"):
         assert told in shown
-    assert ("On the part kept out they are better" in shown) == found["better"]
-    assert ("On the part kept out they are not better" in shown) == (not found["better"])
+    assert ("On the held-out part they are better" in shown) == found["better"]
+    assert ("On the held-out part they are not better" in shown) == (not found["better"])
 
 
 def test_an_interrupted_search_tells_the_best_so_far(tidegate: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,14 +190,14 @@ def test_an_interrupted_search_tells_the_best_so_far(tidegate: Command, monkeypa
 
 
 def test_a_run_that_fails_is_told_and_the_others_count(tidegate: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = module.simulate
+    real = module.profiled
 
     def simulate(e: Experiment) -> Any:
         if e.policy == "ds2":
             raise QueryFailed("out of memory")
         return real(e)
 
-    monkeypatch.setattr(module, "simulate", simulate)
+    monkeypatch.setattr(module, "profiled", simulate)
     ended = tidegate(*SMALL)
     assert ended.code == 1
     assert "1 runs failed, the first, plain/day.csv/ds2/0: out of memory" in ended.err

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tidegate.compare import cell_runner
-from tidegate.compare.results import read_table
+from tidegate.compare.tables import read_table
 from tidegate.core import QueryFailed
 from tidegate.experiment.settings import Experiment
 
@@ -38,7 +38,7 @@ def trouble(monkeypatch: pytest.MonkeyPatch) -> dict[str, BaseException]:
         return real.simulate(e)
 
     real = cell_runner.simulators()
-    monkeypatch.setattr(cell_runner, "simulators", lambda: cell_runner.Bench(simulate, real.oracles, real.figures))
+    monkeypatch.setattr(cell_runner, "simulators", lambda: cell_runner.Bench(simulate, real.oracles))
     return found
 
 
@@ -69,6 +69,7 @@ def test_text_is_a_table_with_the_best_marked_and_what_failed_told_at_the_end(
     assert "q1 under tide" in ended.out
     assert "★ static" in ended.out
     assert "hpa-cpu (2 failed)" in ended.out
+    assert "★ the fewest worker-seconds of those late for at most 1 % of the records" in ended.out
     assert "4 runs, " in ended.out
     assert "report: found/report.html" in ended.out
     assert max(len(line) for line in ended.out.splitlines()) <= 80
@@ -114,6 +115,7 @@ def test_flags_go_before_a_file(tidegate: Command, tmp_path: Path) -> None:
         (["--workloads", "cosin"], "compare: no workload is named 'cosin'; did you mean 'cosine'?"),
         (["--engine", "flink"], "compare: no engine is named 'flink' (known: operators, sim, spark)"),
         (["--seeds", "many"], "compare: seeds 'many' are not like 5, or 0,7,12"),
+        (["--allowed", "150%"], "compare: allowed '150%' is no share of records below 1, like 1% or 0.01"),
         (["--seeds", "0"], "compare: need a number of seeds >= 1"),
         (["--duration", "soon"], "compare: [run]: duration: duration 'soon' is not like 90s, 3m or 1h30m"),
         (["--max-executors", "0"], "compare: need 0 < minimum <= maximum executors, got 1, 0"),

@@ -5,9 +5,10 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from tidegate.cli.live import Pane, Plain, count, cpu_text, spark_line
+from tidegate.cli.live import Pane, Plain, cpu_text, spark_line
 from tidegate.core import Decision, Event, ExecutorSample, Observation, Step, Tick
 from tidegate.experiment import Experiment
+from tidegate.units import count
 
 EXPERIMENT = Experiment(job="q11", workload="constant", policy="hpa-cpu", duration=60, peak=1000, maximum=4, slo=10)
 BUSY = (ExecutorSample("0", cpu=0.9, busy=0.1), ExecutorSample("1", busy=0.7), ExecutorSample("2"))
@@ -23,15 +24,15 @@ def tick(at: float, wish: int | None = None, *, acted: bool = False, events: tup
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (None, "-"),
+        (None, "—"),
         (0, "0"),
-        (7.4, "7"),
+        (7.4, "7.4"),
         (999, "999"),
-        (1000, "1.0 k"),
-        (4321, "4.3 k"),
+        (1000, "1 k"),
+        (4321, "4.32 k"),
         (1_234_567, "1.23 M"),
-        (2.5e9, "2.50 G"),
-        (-4321, "-4.3 k"),
+        (2.5e9, "2.5 G"),
+        (-4321, "-4.32 k"),
     ],
 )
 def test_counts_in_few_digits(value: float | None, text: str) -> None:
@@ -66,33 +67,33 @@ class Paper:
         return found
 
 
-FIGURES = "offered 1.2 k/s, processed 800/s, backlog 4.3 k, executors 1 of 2, CPU 80%"
+FIGURES = "offered 1.2 k/s, processed 800/s, backlog 4.32 k, executors 1 of 2, CPU 80%"
 
 
 def test_plain_prints_figures_every_ten_seconds() -> None:
     paper = Paper()
     for at in range(1000, 1026):
-        paper.view.tick(tick(at))
+        paper.view.take(tick(at))
     assert paper.lines() == [f"    0 s  {FIGURES}", f"   10 s  {FIGURES}", f"   20 s  {FIGURES}"]
 
 
 def test_plain_prints_decisions_that_were_acted_on_and_no_others() -> None:
     paper = Paper()
-    paper.view.tick(tick(1000))
+    paper.view.take(tick(1000))
     paper.lines()
-    paper.view.tick(tick(1001, wish=2))
-    paper.view.tick(tick(1002, wish=3))  # in monitor mode nobody acts
+    paper.view.take(tick(1001, wish=2))
+    paper.view.take(tick(1002, wish=3))  # in monitor mode nobody acts
     assert paper.lines() == []
-    paper.view.tick(tick(1003, wish=3, acted=True))
+    paper.view.take(tick(1003, wish=3, acted=True))
     assert paper.lines() == ["    3 s  2 -> 3 executors: busy [at 1003]"]
 
 
 def test_plain_prints_every_event_before_the_decision() -> None:
     paper = Paper()
-    paper.view.tick(tick(1000))
+    paper.view.take(tick(1000))
     paper.lines()
     events = (Event(1004, "ExecutorLost", "executor 1 is gone, 1 left"), Event(1004, "ScaleTimeout", "3 asked for"))
-    paper.view.tick(tick(1004, wish=3, acted=True, events=events))
+    paper.view.take(tick(1004, wish=3, acted=True, events=events))
     assert paper.lines() == [
         "    4 s  ExecutorLost: executor 1 is gone, 1 left",
         "    4 s  ScaleTimeout: 3 asked for",
@@ -141,11 +142,11 @@ def test_the_pane_shows_what_is_wished_requested_and_running() -> None:
     screen = Screen()
     with screen.live:
         pane = Pane(EXPERIMENT, screen.live)
-        pane.tick(tick(1000))
+        pane.take(tick(1000))
         undecided = screen.drawn()
-        pane.tick(tick(1015, wish=3, acted=True, events=(Event(1015, "ExecutorLost", "executor 1 is gone"),)))
+        pane.take(tick(1015, wish=3, acted=True, events=(Event(1015, "ExecutorLost", "executor 1 is gone"),)))
         decided = screen.drawn()
-        pane.tick(tick(1020))
+        pane.take(tick(1020))
         later = screen.drawn()
     assert "2 wished, 2 requested, 1 running" in undecided  # nothing decided: what was asked for
     assert "3 wished, 2 requested, 1 running" in decided
@@ -153,7 +154,7 @@ def test_the_pane_shows_what_is_wished_requested_and_running() -> None:
     assert "decided at 15 s: busy [at 1015]" in decided
     assert "15 s  2 -> 3  busy [at 1015]" in decided
     assert "15 s  ExecutorLost: executor 1 is gone" in decided
-    for shown in ("offered", "1.2 k/s", "800/s", "4.3 k", "latency - (at most 10 s wanted)", "80%"):
+    for shown in ("offered", "1.2 k/s", "800/s", "4.32 k", "latency - (SLO 10 s)", "80%"):
         assert shown in decided
     assert "20 of 60 s" in later
     assert "3 wished, 2 requested, 1 running" in later  # the last decision stays
@@ -164,7 +165,7 @@ def test_the_pane_keeps_the_last_four_happenings() -> None:
     with screen.live:
         pane = Pane(EXPERIMENT, screen.live)
         for k in range(6):
-            pane.tick(tick(1000 + k, wish=3, acted=True))
+            pane.take(tick(1000 + k, wish=3, acted=True))
             shown = screen.drawn()
     assert [f"2 -> 3  busy [at {1000 + k}]" in shown for k in range(6)] == [False, False, True, True, True, True]
 
@@ -174,5 +175,5 @@ def test_the_pane_goes_on_after_the_workload_s_end() -> None:
     with screen.live:
         pane = Pane(EXPERIMENT, screen.live)
         for at in (1000, 1075):
-            pane.tick(tick(at))
+            pane.take(tick(at))
         assert "75 of 60 s" in screen.drawn()

@@ -1,4 +1,4 @@
-"""The command `trace`, as far as it goes without Spark; with Spark it is in tests/spark/test_trace_spark.py."""
+"""The command `trace`, as far as it goes without Spark; with Spark it is in tests/traces/test_trace_spark.py."""
 
 import json
 from collections.abc import Callable
@@ -11,8 +11,8 @@ import pytest
 from rich.console import Console
 
 from tidegate.cli.trace import document, summary
-from tidegate.traces.counting import Example
-from tidegate.traces.result import Envelope, Hot, Problem, Size, Skew, Trace
+from tidegate.traces.problems import Example, Problem
+from tidegate.traces.result import Envelope, HotKey, Size, Skew, Trace
 
 START = datetime(2024, 5, 1, tzinfo=UTC)
 SIZE = Size(
@@ -32,7 +32,7 @@ TRACE = Trace(
     path=Path("day.parquet"),
     size=SIZE,
     problems=(Problem(3, 1, (Example("/a.csv", "[noon]"),)), Problem(6, 7, ())),
-    skew=Skew("user", 3, (Hot("a", 4, 0.5), Hot("b", 3, 0.375), Hot(None, 1, 0.125))),
+    skew=Skew("user", 3, (HotKey("a", 4, 0.5), HotKey("b", 3, 0.375), HotKey(None, 1, 0.125))),
     envelope=Envelope(START, 1, (2, 0, 4, 2), (2.0, 0.0, 4.0, 2.0), (2, 0, 4, 2)),
     distribution=(0.0,) * 101,
     notations=("timestamps", "epoch seconds"),

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.cli.values import duration, options, rate
+from tidegate.cli.values import options
 from tidegate.core import InvalidInput
+from tidegate.core.amounts import duration, rate
 
 
 def refusal(call: object, value: object) -> str:

@@ -21,7 +21,7 @@ def test_the_list_has_a_curve_and_two_lines_for_each(workloads: Command) -> None
     assert (ended.code, ended.err) == (0, "")
     assert all(len(line) <= 80 for line in lines)
     assert [line.split()[0] for line in lines[::2]] == [*NAMED, "trace:FILE"]
-    at = lines.index("steps          ▁████████▃          nothing, then the peak, then half of it")
+    at = lines.index("steps          ▁████████▃          0, then the peak, then half of it")
     # 90 minutes in 20 columns: the first 2.44 are empty, the second level ends after 11.33
     assert lines[at + 1] == "               ██████████████████  DEBS'24: 1 h 30 min, up to 2 M/s"
 
@@ -37,7 +37,7 @@ def test_one_is_drawn_with_axes(workloads: Command) -> None:
     ended = workloads("steps", "--duration", "3m", "--rate", "100k")
     lines = [line.rstrip() for line in ended.out.splitlines()]
     assert (ended.code, ended.err) == (0, "")
-    assert lines[0] == "steps: nothing, then the peak, then half of it (DEBS'24)"
+    assert lines[0] == "steps: 0, then the peak, then half of it (DEBS'24)"
     assert [line[:9] for line in lines[1:14:3]] == ["  100 k ┤", "   75 k ┤", "   50 k ┤", "   25 k ┤", "      0 └"]
     # from 11/90 to 51/90 of 68 columns
     assert lines[1][9:].strip("▁▂▃▄▅▆▇█") == " " * 9

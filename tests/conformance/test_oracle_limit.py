@@ -11,10 +11,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from tidegate.deployment.simulated import simulate
 from tidegate.experiment import Experiment
-from tidegate.experiment.simulation import capacity, oracles, simulate
+from tidegate.experiment.simulation import capacity, oracles
 from tidegate.presets import PRESETS
-from tidegate.score.figures import Aims, figures
+from tidegate.profiling.profile import with_profile
+from tidegate.score.figures import Objective, figures
 from tidegate.sim.batch_model import bundled
 
 #: on an engine of isolated operators these look at micro-batches that it has not
@@ -23,9 +25,10 @@ OPERATORS = sorted(set(PRESETS) - {"dstreams", "phoebe", "twres"})
 
 def beaten(e: Experiment) -> str | None:
     """By how much, or None."""
-    limit, trial = oracles([e])[0], simulate(e)
-    found = figures(trial, Aims(e.slo), limit)
-    late, spent = found["slo"]["violated"] or 0.0, found["workers"]["seconds"]
+    limit = oracles([e])[0]
+    found = figures(simulate(with_profile(e)), Objective(e.slo), limit)
+    assert found.workers is not None
+    late, spent = found.slo.violated or 0.0, found.workers.seconds
     if late <= limit.late + 1e-9 and spent < limit.seconds - 1e-6:
         return f"{e}: {spent} worker-seconds, late {late}; the oracle {limit.seconds}, late {limit.late}"
     return None
@@ -83,6 +86,9 @@ def test_the_limit_can_be_come_near(executors: int) -> None:
         job=job, engine="sim", policy="static", options={"executors": executors}, workload="constant", trigger=10.0,
         slo=30.0, maximum=6, initial=executors, duration=3600.0, peak=rate,
     )  # fmt: skip
-    found = figures(simulate(e), Aims(e.slo), oracles([e])[0])
-    assert found["slo"]["violated"] < 0.05
-    assert found["oracle"]["ratio"] < 1.35
+    found = figures(simulate(e), Objective(e.slo), oracles([e])[0])
+    assert found.slo.violated is not None
+    assert found.slo.violated < 0.05
+    assert found.oracle is not None
+    assert found.oracle.ratio is not None
+    assert found.oracle.ratio < 1.35

@@ -11,10 +11,11 @@ import pytest
 
 from tidegate.compare.cells import Cell, cells
 from tidegate.compare.grid import grid, read
+from tidegate.control.sinks import Callback
 from tidegate.core import Tick
-from tidegate.experiment.simulation import simulate
-from tidegate.score.figures import latency, workers
-from tidegate.score.latency import LatencyDistribution
+from tidegate.deployment.simulated import simulate
+from tidegate.profiling.profile import with_profile
+from tidegate.score.figures import distribution, workers
 from tidegate.score.recovery import recovery
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -39,11 +40,11 @@ def run(name: str, job: str, policy: str, seed: int) -> tuple[float, float, floa
         if obs.latency is not None and obs.processing_rate:
             seen.append(obs.latency)
 
-    trial = simulate(cell.experiment, watch=watch)
-    spent, ages = workers(trial), latency(LatencyDistribution.of(trial))
+    trace = simulate(with_profile(cell.experiment), sinks=(Callback(watch),))
+    spent, latencies = workers(trace), distribution(trace)
     assert spent is not None
-    assert ages is not None
-    return spent["mean"], ages["mean"], mean(seen)
+    assert latencies is not None
+    return spent.mean, latencies.mean, mean(seen)
 
 
 def figures(name: str, job: str, policy: str, seeds: int = 1) -> tuple[float, float, float]:
@@ -121,7 +122,9 @@ def test_on_kafka_streams_hpa_at_80_percent_does_not_keep_up() -> None:
 def recoveries(policy: str) -> list[float]:
     """Of the eight failures of Top Speed Windowing; for ever where it never recovered."""
     cell = next(one for one in experiment("phoebe-tsw") if one.policy == policy and one.seed == 0)
-    return [math.inf if one.seconds is None else one.seconds for one in recovery(simulate(cell.experiment))]
+    return [
+        math.inf if one.seconds is None else one.seconds for one in recovery(simulate(with_profile(cell.experiment)))
+    ]
 
 
 def test_static_deployments_recover_as_phoebes_table_says() -> None:

@@ -44,7 +44,7 @@ def test_a_simulated_run_replayed_decides_the_same(policy: str, tmp_path: Path) 
         job=job, workload="steps", policy=policy, engine="sim", duration=1800.0, trigger=10.0, maximum=6, peak=1.2e6
     )
     with Store.open(tmp_path / "runs.db") as store:
-        outcome = run(e, store, lambda message: None, lambda tick: None)
+        outcome = run(e, store, lambda message: None)
         simulated: list[Tick] = [tick for _, tick in store.ticks(outcome.run)]
     seen = [tick.observation for tick in simulated]
     again = list(replay(seen, e.autoscaler(), period=e.period))

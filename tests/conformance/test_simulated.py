@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.control import control
+from tidegate.control import ticks as ticks_of
 from tidegate.core import Limits, Tick
 from tidegate.presets import PRESETS, autoscaler
 from tidegate.score import Cumulative
@@ -97,7 +97,7 @@ def run(policy: str, workload: str, profile: str = "") -> Result:
     engine = MicroBatchEngine(MODEL, Query(10.0, MOST, drain=DRAIN), arrivals, 2, seed=1)
     further = {"profile": profile} if "profile" in PRESETS[policy].own else {}
     scaler = autoscaler(policy, LIMITS, {**bound.options, **further})
-    ticks = list(control(engine, scaler, engine, period=PERIOD))
+    ticks = list(ticks_of(engine, scaler, engine, period=PERIOD))
     return result(shape, ticks, LatencyDistribution.at(engine.finished(), arrivals).share_above(LATE))
 
 

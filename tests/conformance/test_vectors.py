@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tidegate.control import Autoscaler
-from tidegate.core import Decision, Forecast, Limits, Observation, OperatorSample
+from tidegate.core import Decision, Forecast, Limits, Observation, OperatorSample, Target
 from tidegate.policies import Ds2, HpaCpu, Phoebe, Stabilisation
 from tidegate.policies.guards import DeadBand
 from tidegate.policies.phoebe import Candidate
@@ -140,7 +140,7 @@ def rescales(row: Row) -> bool:
     held = {name: logged(row, name) for name in row["current"]}
     before = isolated([OperatorSample(name, parallelism=size) for name, size in row["current"].items()])
     guard, policy = Stabilisation(down=300), HpaCpu(tolerance=0)
-    guard.temper(Decision(sum(held.values()), "held", per_operator=held), before)
+    guard.temper(Decision(Target(sum(held.values()), held), "held"), before)
     now = isolated([loaded(row, name, policy.target) for name in row["current"]], time=15)
     policy.observe(now)
     wish = policy.decide(now)

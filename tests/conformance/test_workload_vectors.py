@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.cli.values import rate
+from tidegate.core.amounts import rate
 from tidegate.workloads import Shape, minutes
 
 BESIDE = Path(__file__).parents[3] / "shared" / "vectors"

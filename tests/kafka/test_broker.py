@@ -8,38 +8,38 @@ from pathlib import Path
 import pytest
 
 from tidegate.core import EnvironmentMissing, InvalidInput
-from tidegate.kafka import Broker, broker_jars, create, ends, require
-from tidegate.kafka.broker import refuse_taken
+from tidegate.kafka import Broker, broker_jars, create_topic, end_offsets, topic_partitions
+from tidegate.kafka.broker import check_port_free
 
 
-def test_a_port_that_is_taken_is_told_before_anything_starts() -> None:
+def test_a_port_in_use_is_an_error_before_anything_starts() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(InvalidInput, match=rf"cannot listen at 127.0.0.1:{port} \(Address already in use\)"):
-            refuse_taken(port)
+            check_port_free(port)
 
 
 @pytest.mark.parametrize("port", [-1, 70_000])
-def test_a_port_that_is_none_is_told(port: int) -> None:
+def test_an_invalid_port_is_an_error(port: int) -> None:
     with pytest.raises(InvalidInput, match=f"cannot listen at 127.0.0.1:{port}"):
-        refuse_taken(port)
+        check_port_free(port)
 
 
 @pytest.mark.kafka
-def test_data_in_a_given_folder_stays_and_is_found_again_at_another_port(tmp_path: Path, broker: Broker) -> None:
-    with Broker(tmp_path / "kept") as first:
-        create(first.address, "t", 2)
+def test_data_in_a_chosen_folder_is_kept_and_available_on_another_port(tmp_path: Path, broker: Broker) -> None:
+    with Broker(tmp_path / "data") as first:
+        create_topic(first.address, "t", 2)
         port = first.port
-    with Broker(tmp_path / "kept") as second:
+    with Broker(tmp_path / "data") as second:
         assert second.port != port
-        assert require(second.address, "t") == 2
-        assert ends(second.address, "t") == {0: 0, 1: 0}
+        assert topic_partitions(second.address, "t") == 2
+        assert end_offsets(second.address, "t") == {0: 0, 1: 0}
 
 
 @pytest.mark.kafka
-def test_its_own_folder_goes_with_it(broker: Broker) -> None:
+def test_its_own_folder_is_deleted(broker: Broker) -> None:
     with Broker() as other:
         folder, pid = other.folder, other.pid
         assert folder.exists()
@@ -50,18 +50,18 @@ def test_its_own_folder_goes_with_it(broker: Broker) -> None:
 
 
 @pytest.mark.kafka
-def test_it_listens_to_this_machine_only(broker: Broker) -> None:
+def test_it_listens_on_the_loopback_address_only(broker: Broker) -> None:
     listening = Path("/proc/net/tcp").read_text() + Path("/proc/net/tcp6").read_text()
     local = [line.split()[1] for line in listening.splitlines() if len(line.split()) > 3 and line.split()[3] == "0A"]
     # little-endian 127.0.0.1, also as an IPv6 address
-    assert {place.split(":")[0] for place in local if int(place.split(":")[1], 16) == broker.port} <= {
+    assert {address.split(":")[0] for address in local if int(address.split(":")[1], 16) == broker.port} <= {
         "0100007F",
         "0000000000000000FFFF00000100007F",
     }
 
 
 @pytest.mark.kafka
-def test_what_keeps_it_from_starting_is_told(tmp_path: Path, broker: Broker) -> None:
+def test_the_error_of_a_failed_start_has_the_reason(tmp_path: Path, broker: Broker) -> None:
     folder = tmp_path / "broken"
     (folder / "data").mkdir(parents=True)
     (folder / "data" / "meta.properties").write_text("version=1\ncluster.id=x\nnode.id=77\n")

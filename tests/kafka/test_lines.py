@@ -23,8 +23,8 @@ ROW = pa.schema(
     ]
 )
 TEXT = st.text()
-#: how long it takes is no part of the test
-anytime = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+#: time limits are not part of the test
+no_deadline = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ROWS = st.lists(
     st.fixed_dictionaries(
         {
@@ -45,25 +45,25 @@ ROWS = st.lists(
 )
 
 
-@anytime
+@no_deadline
 @given(ROWS)
-def test_what_was_written_is_read_again(rows: list[dict[str, Any]]) -> None:
+def test_lines_can_be_parsed_again(rows: list[dict[str, Any]]) -> None:
     batch = pa.RecordBatch.from_pylist(rows, ROW)
     assert [json.loads(line) for line in json_lines(batch).to_pylist()] == rows
 
 
-@anytime
+@no_deadline
 @given(ROWS)
-def test_a_part_of_a_batch_is_written_as_that_part(rows: list[dict[str, Any]]) -> None:
+def test_a_slice_of_a_batch_is_encoded_as_that_slice(rows: list[dict[str, Any]]) -> None:
     batch = pa.RecordBatch.from_pylist(rows, ROW).slice(1)
     assert [json.loads(line) for line in json_lines(batch).to_pylist()] == rows[1:]
 
 
 @pytest.mark.parametrize(
-    ("column", "written"),
+    ("column", "expected"),
     [
         (pa.array([datetime(2015, 7, 15, 0, 0, 0, 100)], pa.timestamp("us")), '"2015-07-15T00:00:00.000100Z"'),
-        # noon in Greenwich, kept in a column of another zone
+        # noon UTC, in a column of another zone
         (
             pa.array([datetime(2020, 1, 1, 12, tzinfo=UTC)], pa.timestamp("ns", "Europe/Berlin")),
             '"2020-01-01T12:00:00.000000Z"',
@@ -77,26 +77,26 @@ def test_a_part_of_a_batch_is_written_as_that_part(rows: list[dict[str, Any]]) -
         (pa.array(["\x00\x1f\n"]), '"\\u0000\\u001f\\n"'),
     ],
 )
-def test_of_each_type_one_way_to_write_it(column: pa.Array, written: str) -> None:
+def test_encoding_of_each_type(column: pa.Array, expected: str) -> None:
     batch = pa.RecordBatch.from_arrays([column], ["x"])
-    assert json_lines(batch).to_pylist() == [f'{{"x":{written}}}']
+    assert json_lines(batch).to_pylist() == [f'{{"x":{expected}}}']
 
 
-def test_what_has_no_way_to_be_written_is_told_with_its_column() -> None:
+def test_the_error_for_an_unsupported_type_names_the_column() -> None:
     batch = pa.RecordBatch.from_pydict({"x": [b"bytes"]})
-    with pytest.raises(InvalidInput, match="column 'x', binary, cannot be written as JSON"):
+    with pytest.raises(InvalidInput, match="column 'x', binary, cannot be encoded as JSON"):
         json_lines(batch)
 
 
 @pytest.mark.parametrize("kind", ["bids", "nexmark", "words", "numbers"])
-def test_events_are_what_they_were(kind: str) -> None:
+def test_events_survive_encoding(kind: str) -> None:
     batch = events(kind, seed=3, rate=1000).make(np.arange(100))
     for line, row in zip(json_lines(batch).to_pylist(), batch.to_pylist(), strict=True):
         assert json.loads(line) == plain(row)
 
 
 def plain(value: Any) -> Any:
-    """Times as text, as they are written."""
+    """The value with times as strings."""
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
     return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if isinstance(value, datetime) else value

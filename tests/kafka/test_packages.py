@@ -1,4 +1,4 @@
-"""With a Maven that is a small script: what it is asked for, and what becomes of its answers."""
+"""Downloads of jars, with a small script in place of Maven."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,10 +7,10 @@ import pytest
 
 from tidegate.core import EnvironmentMissing
 from tidegate.kafka import broker_jars, connector
-from tidegate.kafka.maven import NotPublished, cache_folder, failure
-from tidegate.kafka.packages import artifact, versions
+from tidegate.kafka.maven import NotPublished, cache_folder, maven_error
+from tidegate.kafka.packages import artifact, installed_versions
 
-#: writes the jars it is told to into the folder it is given, and a line for every call
+#: creates jars in the output folder, and logs every call
 MAVEN = """#!/bin/sh
 echo called >> {calls}
 for word in "$@"; do case $word in -DoutputDirectory=*) to=${{word#*=}};; esac; done
@@ -24,7 +24,7 @@ Maven = Callable[[str], Path]
 
 @pytest.fixture
 def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Maven:
-    """Puts a Maven on the PATH that answers so; the file that has a line for each call."""
+    """A function that puts a fake Maven on the PATH, and returns the file with one line per call."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
@@ -42,7 +42,7 @@ def maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Maven:
 
 @pytest.fixture
 def spark(tmp_path: Path) -> Callable[[str], Path]:
-    """Spark's folder of jars, of some version."""
+    """A function that creates the folder of jars of a Spark version."""
 
     def make(version: str) -> Path:
         folder = tmp_path / "jars"
@@ -58,30 +58,30 @@ def names(jars: tuple[Path, ...]) -> list[str]:
     return [jar.name for jar in jars]
 
 
-def test_the_second_time_costs_nothing(maven: Maven) -> None:
+def test_jars_are_downloaded_once(maven: Maven) -> None:
     calls = maven(FINDS.format(jars="kafka_2.13-3.9.2.jar"))
-    said: list[str] = []
-    assert names(broker_jars(said.append)) == ["kafka_2.13-3.9.2.jar"]
-    assert broker_jars(said.append) == broker_jars()
+    messages: list[str] = []
+    assert names(broker_jars(messages.append)) == ["kafka_2.13-3.9.2.jar"]
+    assert broker_jars(messages.append) == broker_jars()
     assert calls.read_text() == "called\n"
-    assert len(said) == 1
+    assert len(messages) == 1
 
 
-def test_the_second_time_works_without_maven(maven: Maven, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_downloaded_jars_do_not_need_maven(maven: Maven, monkeypatch: pytest.MonkeyPatch) -> None:
     maven(FINDS.format(jars="kafka_2.13-3.9.2.jar"))
     first = broker_jars()
     monkeypatch.setenv("PATH", "/nowhere")
     assert broker_jars() == first
 
 
-def test_nothing_is_left_of_a_fetch_that_broke_off(maven: Maven) -> None:
+def test_a_failed_download_leaves_no_files(maven: Maven) -> None:
     maven(FINDS.format(jars="half.jar") + "; echo '[ERROR] Unknown host repo'; exit 1")
     with pytest.raises(EnvironmentMissing, match="Unknown host repo"):
         broker_jars()
     assert list(cache_folder().iterdir()) == []
 
 
-def test_without_maven_it_says_how_to_get_it_and_where_else_to_put_the_jars(
+def test_the_error_without_maven_says_how_to_install_it_and_where_to_put_the_jars(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -90,7 +90,7 @@ def test_without_maven_it_says_how_to_get_it_and_where_else_to_put_the_jars(
         broker_jars()
 
 
-def test_jars_that_someone_put_there_are_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_that_were_copied_by_hand_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", "/nowhere")
     folder = tmp_path / "tidegate" / "jars" / "kafka-3.9.2"
@@ -99,14 +99,14 @@ def test_jars_that_someone_put_there_are_taken(tmp_path: Path, monkeypatch: pyte
     assert names(broker_jars()) == ["kafka_2.13-3.9.2.jar"]
 
 
-def test_the_connector_is_of_sparks_version_and_brings_only_what_spark_lacks(
+def test_the_connector_has_sparks_version_and_only_jars_that_spark_lacks(
     maven: Maven, spark: Callable[[str], Path]
 ) -> None:
-    wanted = "spark-sql-kafka-0-10_2.13-5.0.1.jar"
-    maven(FINDS.format(jars=f"{wanted} spark-tags_2.13-5.0.1.jar lz4-java-1.10.1.jar kafka-clients-3.9.2.jar"))
-    found = connector(spark("5.0.1"))
-    assert names(found.jars) == ["kafka-clients-3.9.2.jar", wanted]
-    assert (found.version, found.spark, found.note) == ("5.0.1", "5.0.1", None)
+    connector_jar = "spark-sql-kafka-0-10_2.13-5.0.1.jar"
+    maven(FINDS.format(jars=f"{connector_jar} spark-tags_2.13-5.0.1.jar lz4-java-1.10.1.jar kafka-clients-3.9.2.jar"))
+    exact = connector(spark("5.0.1"))
+    assert names(exact.jars) == ["kafka-clients-3.9.2.jar", connector_jar]
+    assert (exact.version, exact.spark, exact.note) == ("5.0.1", "5.0.1", None)
 
 
 #: a repository that has the connector 4.2.0, with the token provider 4.0.0, but not 4.3.0
@@ -118,54 +118,52 @@ OLDER = (
 )
 
 
-def test_a_stand_in_is_said_each_time_and_is_in_the_value(maven: Maven, spark: Callable[[str], Path]) -> None:
-    calls, folder, said = maven(OLDER), spark("4.3.0"), list[str]()
-    first = connector(folder, said.append)
+def test_a_stand_in_is_reported_each_time_and_in_the_result(maven: Maven, spark: Callable[[str], Path]) -> None:
+    calls, folder, messages = maven(OLDER), spark("4.3.0"), list[str]()
+    first = connector(folder, messages.append)
     assert names(first.jars) == ["spark-sql-kafka-0-10_2.13-4.2.0.jar"]
     assert (first.version, first.spark) == ("4.2.0", "4.3.0")
     assert first.note is not None
     assert "no Kafka connector 4.3.0 for Spark 4.3.0: 4.2.0 is used instead" in first.note
-    assert connector(folder, said.append) == first
-    assert said.count(first.note) == 2
-    assert calls.read_text() == "called\n" * 2  # for 4.3.0, and for the stand-in; then never again
+    assert connector(folder, messages.append) == first
+    assert messages.count(first.note) == 2
+    assert calls.read_text() == "called\n" * 2  # for 4.3.0 and for the stand-in; after that the jars are there
 
 
-def test_sparks_own_version_goes_before_a_stand_in_that_is_there(maven: Maven, spark: Callable[[str], Path]) -> None:
+def test_sparks_own_version_takes_precedence_over_a_stand_in(maven: Maven, spark: Callable[[str], Path]) -> None:
     maven(OLDER)
     folder = spark("4.3.0")
     connector(folder)
-    own = cache_folder() / "spark-4.3.0-connector-4.3.0"
-    own.mkdir()
-    (own / "spark-sql-kafka-0-10_2.13-4.3.0.jar").touch()
+    exact = cache_folder() / "spark-4.3.0-connector-4.3.0"
+    exact.mkdir()
+    (exact / "spark-sql-kafka-0-10_2.13-4.3.0.jar").touch()
     assert (connector(folder).version, connector(folder).note) == ("4.3.0", None)
 
 
-def test_a_spark_that_no_stand_in_was_tried_on_gets_none(maven: Maven, spark: Callable[[str], Path]) -> None:
+def test_an_untested_version_of_spark_has_no_stand_in(maven: Maven, spark: Callable[[str], Path]) -> None:
     maven(LACKS.format(what="spark-sql-kafka-0-10_2.13:jar:4.3.1"))
     with pytest.raises(NotPublished, match=r"have no spark-sql-kafka-0-10_2.13:jar:4.3.1"):
         connector(spark("4.3.1"))
 
 
-def test_repositories_that_are_out_of_reach_are_no_reason_for_a_stand_in(
-    maven: Maven, spark: Callable[[str], Path]
-) -> None:
+def test_unreachable_repositories_do_not_lead_to_a_stand_in(maven: Maven, spark: Callable[[str], Path]) -> None:
     maven('echo "[ERROR] Could not transfer artifact x from central: Unknown host"; exit 1')
-    with pytest.raises(EnvironmentMissing, match="let it reach its repositories") as raised:
+    with pytest.raises(EnvironmentMissing, match="give it access to its repositories") as raised:
         connector(spark("4.3.0"))
     assert not isinstance(raised.value, NotPublished)
 
 
-def test_a_folder_without_spark_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_spark_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentMissing, match="has no spark-core jar"):
-        versions(tmp_path)
+        installed_versions(tmp_path)
 
 
-def test_missing_somewhere_and_unreachable_elsewhere_counts_as_unreachable() -> None:
-    told = "[ERROR] Could not find artifact a:b:jar:1 in central; Could not transfer artifact from mirror: Unknown host"
-    assert not isinstance(failure(told, ["a:b:1"], ""), NotPublished)
+def test_missing_in_one_repository_and_unreachable_in_another_counts_as_unreachable() -> None:
+    output = "[ERROR] Could not find artifact a:b:jar:1 in central; Could not transfer it from mirror: Unknown host"
+    assert not isinstance(maven_error(output, ["a:b:1"], ""), NotPublished)
 
 
-def test_a_preview_version_is_no_part_of_the_name() -> None:
+def test_a_preview_version_is_not_part_of_the_artifact_name() -> None:
     assert artifact(Path("spark-token-provider-kafka-0-10_2.13-4.1.0-preview1.jar")) == (
         "spark-token-provider-kafka-0-10_2.13"
     )

@@ -3,57 +3,57 @@ import sys
 import pytest
 
 from tidegate.core import EnvironmentMissing, InvalidInput
-from tidegate.kafka import Broker, begins, create, ends, reach, require
+from tidegate.kafka import Broker, begin_offsets, create_topic, end_offsets, topic_partitions, wait_for_broker
 from tidegate.kafka.broker import free_port
 
 
-def test_a_broker_that_is_not_there_is_waited_for_and_then_told() -> None:
-    nowhere, said = f"127.0.0.1:{free_port()}", list[str]()
+def test_a_missing_broker_is_an_error_after_the_wait() -> None:
+    nowhere, messages = f"127.0.0.1:{free_port()}", list[str]()
     with pytest.raises(EnvironmentMissing, match=rf"no Kafka broker answered at {nowhere} within 0.5 s: start one"):
-        reach(nowhere, patience=0.5, say=said.append)
-    assert said == []  # one look takes longer than half a second: nothing to say before giving up
+        wait_for_broker(nowhere, patience=0.5, say=messages.append)
+    assert messages == []  # a single attempt takes longer than half a second
 
 
-def test_while_it_waits_it_says_so_once_in_a_while() -> None:
-    nowhere, said = f"127.0.0.1:{free_port()}", list[str]()
+def test_the_wait_is_reported_from_time_to_time() -> None:
+    nowhere, messages = f"127.0.0.1:{free_port()}", list[str]()
     with pytest.raises(EnvironmentMissing):
-        reach(nowhere, patience=3.0, say=said.append)
-    assert len(said) == 1  # at the first look; the next sentence would come ten seconds later
-    assert said[0].startswith(f"waiting for the Kafka broker at {nowhere}")
+        wait_for_broker(nowhere, patience=3.0, say=messages.append)
+    assert len(messages) == 1  # after the first attempt; the next message would come ten seconds later
+    assert messages[0].startswith(f"waiting for the Kafka broker at {nowhere}")
 
 
-def test_without_the_client_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_without_the_client_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "confluent_kafka", None)
     monkeypatch.setitem(sys.modules, "confluent_kafka.admin", None)
     with pytest.raises(EnvironmentMissing, match=r"pip install 'tidegate\[kafka\]'"):
-        reach("127.0.0.1:1")
+        wait_for_broker("127.0.0.1:1")
 
 
 def test_a_topic_needs_a_partition() -> None:
     with pytest.raises(InvalidInput, match="topic t: need 1 or more partitions, got 0"):
-        create("127.0.0.1:1", "t", 0)
+        create_topic("127.0.0.1:1", "t", 0)
 
 
 @pytest.mark.kafka
-def test_a_topic_is_made_once_and_keeps_its_partitions(broker: Broker) -> None:
-    assert create(broker.address, "once", 3) == 3
-    assert create(broker.address, "once", 5) == 3
-    assert require(broker.address, "once") == 3
-    assert begins(broker.address, "once") == ends(broker.address, "once") == {0: 0, 1: 0, 2: 0}
+def test_a_topic_is_created_once_and_keeps_its_partitions(broker: Broker) -> None:
+    assert create_topic(broker.address, "once", 3) == 3
+    assert create_topic(broker.address, "once", 5) == 3
+    assert topic_partitions(broker.address, "once") == 3
+    assert begin_offsets(broker.address, "once") == end_offsets(broker.address, "once") == {0: 0, 1: 0, 2: 0}
 
 
 @pytest.mark.kafka
-def test_a_topic_that_is_missing_is_told_with_its_neighbours(broker: Broker) -> None:
-    create(broker.address, "payments", 1)
+def test_the_error_for_a_missing_topic_suggests_similar_names(broker: Broker) -> None:
+    create_topic(broker.address, "payments", 1)
     with pytest.raises(
         InvalidInput, match=rf"no topic is named 'payment' at {broker.address}: did you mean 'payments'"
     ):
-        require(broker.address, "payment")
-    with pytest.raises(InvalidInput, match="make it with `tidegate produce --topic zzz`"):
-        ends(broker.address, "zzz")
+        topic_partitions(broker.address, "payment")
+    with pytest.raises(InvalidInput, match="create it with `tidegate produce --topic zzz`"):
+        end_offsets(broker.address, "zzz")
 
 
 @pytest.mark.kafka
-def test_a_name_that_kafka_refuses_is_told(broker: Broker) -> None:
-    with pytest.raises(InvalidInput, match=r"topic 'a b' at .* cannot be made"):
-        create(broker.address, "a b", 1)
+def test_a_name_that_kafka_rejects_is_an_error(broker: Broker) -> None:
+    with pytest.raises(InvalidInput, match=r"topic 'a b' at .* cannot be created"):
+        create_topic(broker.address, "a b", 1)

@@ -4,7 +4,7 @@ import pytest
 
 from tidegate.core import Decision, InvalidInput, Limits, Observation
 from tidegate.policies import Daedalus
-from tidegate.policies.forecast_fallback import Judged
+from tidegate.policies.forecast_fallback import ForecastWithFallback
 
 
 def obs(time: float, requested: int, rate: float | None = 2500.0, **more: float) -> Observation:
@@ -80,7 +80,7 @@ def test_where_no_number_will_do_it_takes_all() -> None:
 
 
 def test_a_rising_load_is_met_before_it_is_there() -> None:
-    policy = Daedalus(limits=Limits(1, 8), forecast=Judged(forecaster="linear"))
+    policy = Daedalus(limits=Limits(1, 8), forecast=ForecastWithFallback(forecaster="linear"))
     policy.capacity._seen = {n: 1000.0 * n for n in range(1, 9)}
     for t in range(120):
         policy.observe(obs(t, 1, rate=1000 + 2.0 * t))

@@ -20,7 +20,7 @@ def line(
 
 
 def isolated(operators: tuple[OperatorSample, ...], *, time: float = 0, lag: float | None = None) -> Observation:
-    total = sum(one.parallelism for one in operators)
+    total = sum(operator.parallelism for operator in operators)
     return Observation(time, total, total, backlog=lag, operators=operators, isolated=True)
 
 
@@ -99,8 +99,8 @@ def test_without_backpressure_empty_queues_give_up_a_fifth() -> None:
 
 
 def test_one_worker_stays() -> None:
-    one = OperatorSample("sink", (), 1, 5.0, backpressured=0.0)
-    assert decide(Dhalion(), isolated((one,), lag=0)).per_operator == {"sink": 1}
+    sink = OperatorSample("sink", (), 1, 5.0, backpressured=0.0)
+    assert decide(Dhalion(), isolated((sink,), lag=0)).per_operator == {"sink": 1}
     five = OperatorSample("sink", (), 5, 5.0, backpressured=0.0)
     assert decide(Dhalion(), isolated((five,), lag=0)).per_operator == {"sink": 4}  # 5 * 0.8, not 3
 

@@ -8,24 +8,24 @@ from tidegate.policies import Ds2
 
 
 def source(**changes: object) -> OperatorSample:
-    told: dict[str, object] = {"parallelism": 2, "rate_in": 1000.0, "rate_out": 800.0, "busy": 1.0}
-    return OperatorSample("source", **(told | changes))  # type: ignore[arg-type]
+    fields: dict[str, object] = {"parallelism": 2, "rate_in": 1000.0, "rate_out": 800.0, "busy": 1.0}
+    return OperatorSample("source", **(fields | changes))  # type: ignore[arg-type]
 
 
 def window(**changes: object) -> OperatorSample:
-    told: dict[str, object] = {"parallelism": 4, "rate_in": 800.0, "rate_out": 8.0, "busy": 3.2}
-    return OperatorSample("window", ("source",), **(told | changes))  # type: ignore[arg-type]
+    fields: dict[str, object] = {"parallelism": 4, "rate_in": 800.0, "rate_out": 8.0, "busy": 3.2}
+    return OperatorSample("window", ("source",), **(fields | changes))  # type: ignore[arg-type]
 
 
 def sink(**changes: object) -> OperatorSample:
-    told: dict[str, object] = {"parallelism": 3, "rate_in": 8.0, "rate_out": 0.0, "busy": 0.01}
-    return OperatorSample("sink", ("window",), **(told | changes))  # type: ignore[arg-type]
+    fields: dict[str, object] = {"parallelism": 3, "rate_in": 8.0, "rate_out": 0.0, "busy": 0.01}
+    return OperatorSample("sink", ("window",), **(fields | changes))  # type: ignore[arg-type]
 
 
 def isolated(
     *operators: OperatorSample, arriving: float | None = 1500.0, backlog: float | None = None, time: float = 0
 ) -> Observation:
-    total = sum(one.parallelism for one in operators)
+    total = sum(operator.parallelism for operator in operators)
     return Observation(time, total, total, arrival_rate=arriving, backlog=backlog, operators=operators, isolated=True)
 
 

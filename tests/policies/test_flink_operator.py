@@ -6,13 +6,13 @@ import pytest
 
 from tidegate.core import Decision, ExecutorSample, InvalidInput, Observation, OperatorSample
 from tidegate.memory import memory, recall
-from tidegate.policies.flink_operator import Fewer, FlinkOperator
+from tidegate.policies.flink_operator import DelayedScaleDown, FlinkOperator
 
 
 def short(**others: float) -> FlinkOperator:
     """Decides 60 s after a rescale, about the 60 s since; without restarts, and gives back at once."""
-    given = {"metrics_window": 60.0, "stabilization_interval": 0.0, "restart_time": 0.0, "scale_down_interval": 0.0}
-    return FlinkOperator(**{**given, **others})  # type: ignore[arg-type]
+    durations = {"metrics_window": 60.0, "stabilization_interval": 0.0, "restart_time": 0.0, "scale_down_interval": 0.0}
+    return FlinkOperator(**{**durations, **others})  # type: ignore[arg-type]
 
 
 def seen(
@@ -23,7 +23,7 @@ def seen(
     return Observation(time, n, n, arrival, rate, lag, per_executor=samples)
 
 
-def told(policy: FlinkOperator, shown: Sequence[Observation]) -> Decision:
+def decided(policy: FlinkOperator, shown: Sequence[Observation]) -> Decision:
     for obs in shown:
         policy.observe(obs)
     return policy.decide(shown[-1])
@@ -36,24 +36,24 @@ def steady(rate: float, busy: Sequence[float], *, lag: float = 0, until: int = 6
 def test_executors_are_needed_capacity_over_true_rate() -> None:
     # true rate 1000 / 0.5 = 2000, capacity(0.7) = 1000 / 0.7 = 1429, factor 0.714, ceil(0.714 * 4) = 3;
     # the bounds are capacity(1.0) = 1000 and capacity(0.4) = 2500, and 2000 lies between
-    wish = told(short(), steady(1000, [0.5] * 4))
+    wish = decided(short(), steady(1000, [0.5] * 4))
     assert (wish.executors, wish.reason) == (4, "hold: 1000 of 2000 records/s, 50%, which is within bounds")
     # true rate 1000 / 0.2 = 5000, which is above 2500: factor 0.286, but 0.4 at least; ceil(0.4 * 4) = 2
-    wish = told(short(), steady(1000, [0.2] * 4))
+    wish = decided(short(), steady(1000, [0.2] * 4))
     assert (wish.executors, wish.reason) == (2, "1000 of 5000 records/s, 20%: 4 -> 2")
     assert wish.evidence == pytest.approx({"target_rate": 1000, "lag": 0, "utilisation": 0.2, "true_rate": 5000})
     # where everything may be given back at once: ceil(0.286 * 4) = 2 as well, and of 8 ceil(2.29) = 3
-    assert told(short(scale_down_max_factor=1.0), steady(1000, [0.2] * 8)).executors == 3
+    assert decided(short(scale_down_max_factor=1.0), steady(1000, [0.2] * 8)).executors == 3
 
 
 def test_the_busiest_executor_counts_unless_told_otherwise() -> None:
     uneven = steady(1000, [1.0, 0.5])
     # rate 1000 + 1800/1800 for the lag is beyond any true rate of 1000: capacity(0.7) = 1429, ceil(1.43 * 2) = 3
     late = [seen(second, 1000, [1.0, 0.5], lag=1800) for second in range(61)]
-    assert told(short(), late).executors == 3
-    assert told(short(), uneven).evidence["true_rate"] == pytest.approx(1000)
+    assert decided(short(), late).executors == 3
+    assert decided(short(), uneven).evidence["true_rate"] == pytest.approx(1000)
     other = FlinkOperator(metrics_window=60, stabilization_interval=0, busy_aggregator="avg")
-    assert told(other, uneven).evidence["true_rate"] == pytest.approx(1000 / 0.75)
+    assert decided(other, uneven).evidence["true_rate"] == pytest.approx(1000 / 0.75)
 
 
 def test_lag_and_restart_are_to_be_caught_up_in_time() -> None:
@@ -69,26 +69,26 @@ def test_lag_and_restart_are_to_be_caught_up_in_time() -> None:
 def test_the_target_rate_is_what_is_processed_and_what_the_lag_grows() -> None:
     # 1000/s processed, the lag grows by 500/s: 1500/s; from the first part's beginning at 1 s to 60 s
     growing = [seen(second, 1000, [1.0] * 2, lag=500 * second) for second in range(61)]
-    wish = told(short(catch_up_duration=0), growing)
+    wish = decided(short(catch_up_duration=0), growing)
     assert wish.evidence["target_rate"] == pytest.approx(1500)
     assert wish.executors == 5  # true rate 1000: factor 1500/0.7/1000 = 2.14, ceil(4.29)
     shrinking = [seen(second, 1000, [1.0] * 2, lag=90_000 - 1500 * second) for second in range(61)]
-    assert told(short(), shrinking).evidence["target_rate"] == 0
+    assert decided(short(), shrinking).evidence["target_rate"] == 0
 
 
 def test_the_arrival_rate_stands_for_it_where_it_is_known() -> None:
-    known = [seen(second, 1000, [1.0] * 2, lag=500 * (second % 10), arrival=1200) for second in range(61)]
-    assert told(short(), known).evidence["target_rate"] == pytest.approx(1200)
+    shown = [seen(second, 1000, [1.0] * 2, lag=500 * (second % 10), arrival=1200) for second in range(61)]
+    assert decided(short(), shown).evidence["target_rate"] == pytest.approx(1200)
 
 
 def test_under_a_lag_the_observed_rate_replaces_a_busy_time_that_tells_too_little() -> None:
     # busy time says 1000 / 0.5 = 2000, more than 1.15 * 1000, under a lag of 30 s
     behind = steady(1000, [0.5] * 2, lag=30_000)
-    assert told(short(), behind).evidence["true_rate"] == pytest.approx(1000)
-    assert told(short(), steady(1000, [0.5] * 2, lag=29_999)).evidence["true_rate"] == pytest.approx(2000)
+    assert decided(short(), behind).evidence["true_rate"] == pytest.approx(1000)
+    assert decided(short(), steady(1000, [0.5] * 2, lag=29_999)).evidence["true_rate"] == pytest.approx(2000)
     # 1000 / 0.9 = 1111 is less than 1150
-    assert told(short(), steady(1000, [0.9] * 2, lag=30_000)).evidence["true_rate"] == pytest.approx(1111.1, abs=0.1)
-    assert told(short(min_observations=61), behind).evidence["true_rate"] == pytest.approx(2000)  # 60 are kept
+    assert decided(short(), steady(1000, [0.9] * 2, lag=30_000)).evidence["true_rate"] == pytest.approx(1111.1, abs=0.1)
+    assert decided(short(min_observations=61), behind).evidence["true_rate"] == pytest.approx(2000)  # 60 are kept
 
 
 def test_what_waits_within_a_cycle_of_batches_is_no_lag() -> None:
@@ -98,23 +98,23 @@ def test_what_waits_within_a_cycle_of_batches_is_no_lag() -> None:
         for busy in [ExecutorSample("1", busy=0.5)]
     ]
     # 85 s of input wait, but 55 s always do under this trigger: 30 s are a lag, and one record less would be none
-    assert told(short(), shown).evidence["true_rate"] == pytest.approx(1000)
+    assert decided(short(), shown).evidence["true_rate"] == pytest.approx(1000)
     less = [
         Observation(o.time, 1, 1, 1000.0, 1000.0, 84_999.0, None, 30, 25, per_executor=o.per_executor) for o in shown
     ]
-    assert told(short(), less).evidence["true_rate"] == pytest.approx(2000)
+    assert decided(short(), less).evidence["true_rate"] == pytest.approx(2000)
 
 
 def test_while_a_backlog_is_worked_off_nothing_is_given_back() -> None:
     # 301 s of input wait: bounds 0 and 1, and 1000/0.2 = 5000 is no reason to go down
     policy = short(lag_threshold=1e9)
-    wish = told(policy, steady(1000, [0.2] * 4, lag=301_000))
+    wish = decided(policy, steady(1000, [0.2] * 4, lag=301_000))
     assert (wish.executors, wish.reason) == (
         4,
         "hold: 1000 of 5000 records/s, 20%, 301 s behind, which is within bounds",
     )
     # capacity(1.0) = 301000/1800 + 1000 = 1167 is more than the true rate 1000/1: up, to ceil(2 * (167 + 1429) / 1000)
-    assert told(short(), steady(1000, [1.0] * 2, lag=301_000)).executors == 4
+    assert decided(short(), steady(1000, [1.0] * 2, lag=301_000)).executors == 4
 
 
 def test_nothing_is_decided_before_the_window_is_full_and_a_rescale_starts_it_anew() -> None:
@@ -124,45 +124,45 @@ def test_nothing_is_decided_before_the_window_is_full_and_a_rescale_starts_it_an
         policy.observe(obs)
     assert policy.decide(obs).reason == "hold: the metrics window is full in 1 s"
     later = seen(90, 1000, [0.1] * 4)
-    assert told(policy, [later]).executors == 2
-    assert told(policy, [seen(91, 1000, [0.2] * 2)]).reason == "hold: the metrics window is full in 90 s"
+    assert decided(policy, [later]).executors == 2
+    assert decided(policy, [seen(91, 1000, [0.2] * 2)]).reason == "hold: the metrics window is full in 90 s"
 
 
 def test_fewer_are_taken_after_an_hour_of_wishes_and_then_the_most_of_them() -> None:
     policy = short(scale_down_interval=100.0, metrics_window=10.0)
     # the window is full at 10 s: wishes 2 of 8 (0.4 * 8 is 4 at least), with a wish for 5 in between
     shown = [seen(s, 1000, [0.1 if s < 50 or s >= 70 else 0.4] * 8) for s in range(110)]
-    wish = told(policy, shown)
+    wish = decided(policy, shown)
     assert wish.executors == 8
     assert wish.reason == "hold: 1000 of 10000 records/s, 10%, fewer wished for 99 of 100 s"
     # 1000/0.4 = 2500, factor 1429/2500 = 0.571, ceil(4.57) = 5 at 60..69 s, within the last 100 s
-    assert told(policy, [seen(110, 1000, [0.1] * 8)]).executors == 5
+    assert decided(policy, [seen(110, 1000, [0.1] * 8)]).executors == 5
     # at 180 s all wishes of the last 100 s were for 4
-    assert told(policy, [seen(s, 1000, [0.1] * 8) for s in range(111, 181)]).executors == 4
+    assert decided(policy, [seen(s, 1000, [0.1] * 8) for s in range(111, 181)]).executors == 4
 
 
 def test_a_wish_for_as_many_ends_the_wait() -> None:
     policy = short(scale_down_interval=100.0, metrics_window=10.0)
-    wish = told(policy, [seen(s, 1000, [0.1 if s != 50 else 5.0] * 8) for s in range(115)])
+    wish = decided(policy, [seen(s, 1000, [0.1 if s != 50 else 5.0] * 8) for s in range(115)])
     # the second of 500 % makes the window's mean (9 * 0.1 + 5) / 10 = 0.59 from 50 to 59 s: factor 0.84, ceil(6.7) = 7
     assert wish.executors == 7
     policy = short(scale_down_interval=100.0, metrics_window=10.0)
-    wish = told(policy, [seen(s, 1000, [0.1 if s != 50 else 9.0] * 8) for s in range(115)])
+    wish = decided(policy, [seen(s, 1000, [0.1 if s != 50 else 9.0] * 8) for s in range(115)])
     # (9 * 0.1 + 9) / 10 = 0.99: factor 1.41, so nothing fewer until 60 s
     assert wish.reason == "hold: 1000 of 10000 records/s, 10%, fewer wished for 54 of 100 s"
 
 
-def test_fewer_keeps_the_largest_wishes_only() -> None:
-    fewer = Fewer(since=0)
-    for time, wished in [(0, 3), (1, 5), (2, 2), (3, 4), (4, 1)]:
-        fewer.add(time, wished, age=10)
-    assert list(fewer.peaks) == [(1, 5), (3, 4), (4, 1)]
-    fewer.add(12, 1, age=10)  # 1 is 11 s ago
-    assert list(fewer.peaks) == [(3, 4), (12, 1)]
+def test_a_delayed_scale_down_keeps_the_largest_wishes_only() -> None:
+    delay = DelayedScaleDown(since=0)
+    for time, workers in [(0, 3), (1, 5), (2, 2), (3, 4), (4, 1)]:
+        delay.add(time, workers, age=10)
+    assert list(delay.peaks) == [(1, 5), (3, 4), (4, 1)]
+    delay.add(12, 1, age=10)  # 1 is 11 s ago
+    assert list(delay.peaks) == [(3, 4), (12, 1)]
 
 
 def test_without_input_as_much_is_given_back_as_allowed() -> None:
-    wish = told(short(), steady(0, [0.0] * 8))
+    wish = decided(short(), steady(0, [0.0] * 8))
     assert (wish.executors, wish.reason) == (4, "no input: 8 -> 4")  # the true rate has no bound: ceil(0.4 * 8)
 
 
@@ -175,7 +175,7 @@ def test_the_scalability_coefficient_asks_for_more() -> None:
     shown = [seen(next(clock), 2400.0, [1.0] * 6, arrival=2600) for _ in range(62)]
     # seen (2, 1000) and (4, 1800): (2*1000 + 4*1800) / ((4 + 16) * 500) = 9200 / 10000 = 0.92
     # 2600/0.7/2400 = 1.548; / 0.92 = 1.682; ceil(6 * 1.682) = 11, without the coefficient ceil(9.29) = 10
-    assert told(policy, shown).executors == 11
+    assert decided(policy, shown).executors == 11
 
 
 def test_isolated_operators_get_workers_of_their_own() -> None:
@@ -187,7 +187,7 @@ def test_isolated_operators_get_workers_of_their_own() -> None:
         )
         return Observation(time, 8, 8, processing_rate=1000, backlog=100 * time, operators=stages, isolated=True)
 
-    wish = told(short(catch_up_duration=0), [job(second) for second in range(61)])
+    wish = decided(short(catch_up_duration=0), [job(second) for second in range(61)])
     # target rates 1000 + 100 of lag = 1100, 1100 * 1000/1000, 1100 * 500/1000 = 550
     # true rates 1000/(1.0/2) = 2000, 1000/(2.0/2) = 1000, 500/(0.4/4) = 5000; read 1571/2000 = 0.786: ceil(1.57) = 2,
     # map 1571/1000: ceil(3.14) = 4, count 786/5000 = 0.157, 0.4 at least: ceil(1.6) = 2
@@ -205,7 +205,7 @@ def test_joins_take_what_their_inputs_put_out() -> None:
         return Observation(time, 3, 3, processing_rate=400, backlog=40 * time, operators=stages, isolated=True)
 
     # the lag grows by 40/s, 10 of it at a and 30 at b: 110 * 50/100 + 330 * 300/300 = 385 of 350/0.7 = 500
-    wish = told(short(catch_up_duration=0), [job(second) for second in range(61)])
+    wish = decided(short(catch_up_duration=0), [job(second) for second in range(61)])
     assert wish.evidence["target_rate"] == pytest.approx(385)
     assert wish.evidence["true_rate"] == pytest.approx(500)
 
@@ -213,31 +213,31 @@ def test_joins_take_what_their_inputs_put_out() -> None:
 def test_unknown_figures_mean_hold() -> None:
     policy = short()
     unknown = [seen(second, None, [None]) for second in range(61)]
-    assert told(policy, unknown).reason == "hold: rate or busy time is not known"
+    assert decided(policy, unknown).reason == "hold: rate or busy time is not known"
     none = [Observation(second, 0, 2, processing_rate=5.0) for second in range(61)]
-    assert told(short(), none).reason == "hold: rate or busy time is not known"
+    assert decided(short(), none).reason == "hold: rate or busy time is not known"
 
 
 def test_figures_older_than_the_window_are_forgotten() -> None:
     policy = short(scale_down_interval=100.0)
-    told(policy, steady(1000, [0.2] * 4, until=100))
+    decided(policy, steady(1000, [0.2] * 4, until=100))
     gap = [seen(second, None, [0.2] * 4) for second in range(101, 161)]
-    assert told(policy, gap).reason == "hold: rate or busy time is not known"
-    again = told(policy, [seen(second, 1000, [0.2] * 4) for second in range(161, 200)])
+    assert decided(policy, gap).reason == "hold: rate or busy time is not known"
+    again = decided(policy, [seen(second, 1000, [0.2] * 4) for second in range(161, 200)])
     assert again.reason == "hold: 1000 of 5000 records/s, 20%, fewer wished for 38 of 100 s"  # from 161 on
 
 
 def test_the_busy_time_of_stages_stands_in_for_that_of_executors() -> None:
     stages = (OperatorSample("stage 0", busy=0.6), OperatorSample("stage 1", busy=0.4))
     shown = [Observation(s, 4, 4, processing_rate=1000, operators=stages) for s in range(61)]
-    assert told(short(), shown).evidence["true_rate"] == pytest.approx(4000)  # (0.6 + 0.4) / 4 = 0.25
+    assert decided(short(), shown).evidence["true_rate"] == pytest.approx(4000)  # (0.6 + 0.4) / 4 = 0.25
 
 
 def test_a_clock_that_jumps_starts_the_window_anew() -> None:
     for jump in (-1000.0, 1000.0):
         policy = short()
-        assert told(policy, steady(1000, [0.2] * 4)).executors == 2
-        wish = told(policy, [seen(60 + jump, 1000, [0.2] * 4)])
+        assert decided(policy, steady(1000, [0.2] * 4)).executors == 2
+        wish = decided(policy, [seen(60 + jump, 1000, [0.2] * 4)])
         assert wish.reason == "hold: the metrics window is full in 60 s"
 
 

@@ -75,7 +75,7 @@ def test_an_executor_that_left_is_forgotten() -> None:
 def isolated(*seen: tuple[str, int, float | None], time: float = 0) -> Observation:
     """Operators with workers of their own: name, parallelism, CPU-seconds per second of them all."""
     operators = tuple(OperatorSample(name, parallelism=size, cpu=cpu) for name, size, cpu in seen)
-    total = sum(one.parallelism for one in operators)
+    total = sum(operator.parallelism for operator in operators)
     return Observation(time, total, total, operators=operators, isolated=True)
 
 

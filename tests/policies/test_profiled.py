@@ -23,8 +23,8 @@ PROFILE = """executors,rate,latency,saturated
 
 
 def obs(time: float, requested: int, rate: float = 2500.0, latency: float = 1.0, **more: Any) -> Observation:
-    told = {"arrival_rate": rate, "processing_rate": rate, "backlog": 0.0, "latency": latency, **more}
-    return Observation(time, requested, requested, **told)
+    figures = {"arrival_rate": rate, "processing_rate": rate, "backlog": 0.0, "latency": latency, **more}
+    return Observation(time, requested, requested, **figures)
 
 
 def seen(policy: Phoebe | Twres, requested: int, rate: float = 2500.0, latency: float = 1.0) -> None:
@@ -58,19 +58,19 @@ def test_phoebe_takes_the_largest_where_none_is_valid() -> None:
     assert decision.reason.startswith("none is valid within 180 s")
 
 
-class Told:
-    """Models that say what they are told."""
+class FixedModels:
+    """Models with fixed results."""
 
-    def __init__(self, *found: Candidate) -> None:
-        self.found = list(found)
+    def __init__(self, *candidates: Candidate) -> None:
+        self.candidates = list(candidates)
 
     def judge(self, numbers: object, ahead: object, rate: float) -> list[Candidate]:
-        return self.found
+        return self.candidates
 
 
 def test_the_released_fallback_is_the_larger_of_the_quickest_and_the_least_latent() -> None:
     # quickest within 5 %: 200 and 205, the smaller number is 5; lowest latency within 5 %: 1.0 and 1.04, that is 3
-    models = Told(
+    models = FixedModels(
         Candidate(2, 900, 9.0, False), Candidate(3, 500, 1.04, True), Candidate(5, 205, 1.5, True),
         Candidate(6, 200, 1.0, True),
     )  # fmt: skip

@@ -19,7 +19,7 @@ def line(source: float | None = 0.0, window: float | None = 0.0, **busy: float) 
 def isolated(
     operators: tuple[OperatorSample, ...], *, time: float = 0, lag: float | None = None, arriving: float = 10_000
 ) -> Observation:
-    total = sum(one.parallelism for one in operators)
+    total = sum(operator.parallelism for operator in operators)
     return Observation(time, total, total, arrival_rate=arriving, backlog=lag, operators=operators, isolated=True)
 
 

@@ -1,68 +1,70 @@
-"""The page of a comparison: self-contained, escaped, the best marked, failures told."""
+"""The page of a comparison: self-contained, escaped, the best marked, failures listed."""
 
 import json
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tidegate.compare.columns import BY_KEY, COLUMNS
+from tidegate.compare.curves import RunCurves
+from tidegate.compare.results import Comparison, Settings
 from tidegate.report.compare import render, write
-from tidegate.report.compare.columns import BY_KEY, COLUMNS
 from tidegate.report.compare.html import facts
 from tidegate.report.compare.page import look, page
+from tidegate.runs import RunResult
+from tidegate.score.convergence import Convergence
+from tidegate.score.figures import AgainstOracle, Figures, Latency, Rescales, Slo, Throughput, Workers
 
 EVIL = "</script><script>alert(1)</script>"
+ESCAPED = "&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"
 
 
-@dataclass
-class Comparison:
-    runs: list[dict[str, Any]]
-    series: list[dict[str, Any]] = field(default_factory=list)
-    title: str = "two policies"
-    spec: dict[str, Any] = field(default_factory=lambda: {"limits": [1, 8], "duration": 600, "slo": 10})
+def run(policy: str, seconds: float, late: float, **more: Any) -> RunResult:
+    """`more` are fields of the result or of its figures."""
+    figures = Figures(
+        processed=1000,
+        lost=0,
+        latency=Latency(mean=2.0, p50=1.0, p95=4.0, p99=9.0, max=12.0),
+        slo=Slo(target=10, violated=late),
+        workers=Workers(mean=seconds / 600, max=4, seconds=seconds, seen_seconds=seconds - 100),
+        rescales=Rescales(count=3, up=2, down=1),
+        backlog=None,
+        throughput=Throughput(10.0, 10.0, 1.0),
+        oracle=AgainstOracle(seconds=1000.0, ratio=seconds / 1000.0, violated=0.0),
+    )
+    figures = replace(figures, **{name: more.pop(name) for name in ("oracle", "convergence") if name in more})
+    result = RunResult(f"{policy}-{more.get('seed', 0)}", "done", "q1", "steps", policy, "microbatch", duration=600)
+    return replace(result, figures=figures, **more)
 
 
-def run(policy: str, seconds: float, late: float, **more: Any) -> dict[str, Any]:
-    return {
-        "run": f"{policy}-{more.get('seed', 0)}",
-        "status": "done",
-        "job": "q1",
-        "workload": "steps",
-        "policy": policy,
-        "engine": "microbatch",
-        "seed": 0,
-        "duration": 600,
-        "latency": {"p50": 1.0, "p95": 4.0, "p99": 9.0, "max": 12.0},
-        "slo": {"target": 10, "violated": late},
-        "workers": {"mean": seconds / 600, "max": 4, "seconds": seconds},
-        "rescales": {"count": 3, "up": 2, "down": 1},
-        "throughput": {"ratio": 1.0},
-        "convergence": [],
-        "recovery": [],
-        "provision": None,
-        "oracle": {"seconds": 1000.0, "ratio": seconds / 1000.0, "violated": 0.0},
-        "cost": None,
-        **more,
-    }
+def failed(policy: str, **more: Any) -> RunResult:
+    return replace(run(policy, 0, 0, **more), status="failed", figures=None)
 
 
-def curves(policy: str, **more: Any) -> dict[str, Any]:
-    return {
-        "job": "q1",
-        "workload": "steps",
-        "policy": policy,
-        "seed": 0,
-        "times": [0, 300, 600],
-        "offered": [10.0, 20.0, 20.0],
-        "executors": [1, 2, 3],
-        "oracle": [1, 2, 2],
-        "latency": [1.0, None, 2.0],
-        "backlog": [0, 0, 0],
-        "ecdf": [[1.0, 0.5], [2.0, 1.0]],
-        **more,
-    }
+def curves(policy: str, **more: Any) -> RunCurves:
+    drawn = RunCurves(
+        key=policy,
+        job="q1",
+        workload="steps",
+        policy=policy,
+        seed=0,
+        times=(0, 300, 600),
+        offered=(10.0, 20.0, 20.0),
+        executors=(1, 2, 3),
+        oracle=(1, 2, 2),
+        latency=(1.0, float("nan"), 2.0),
+        backlog=(0, 0, 0),
+        ecdf=((1.0, 0.5), (2.0, 1.0)),
+    )
+    return replace(drawn, **more)
+
+
+def comparison(runs: Sequence[RunResult], curves: Sequence[RunCurves] = (), title: str = "two policies") -> Comparison:
+    return Comparison(title, tuple(runs), tuple(curves), Settings(minimum=1, maximum=8, duration=600, slo=10))
 
 
 def own(document: str) -> str:
@@ -72,20 +74,26 @@ def own(document: str) -> str:
 
 def rows(document: str) -> list[list[str]]:
     """The cells of every row of every table of policies, as texts."""
-    found = re.findall(r'<tr data-policy="p\d+">(.*?)</tr>', document, flags=re.DOTALL)
-    return [[re.sub(r"<[^>]*>", " ", cell).strip() for cell in re.findall(r"<td.*?</td>", row)] for row in found]
+    bodies = re.findall(r'<tr data-policy="p\d+">(.*?)</tr>', document, flags=re.DOTALL)
+    return [
+        [" ".join(re.sub(r"<[^>]*>", " ", cell).split()) for cell in re.findall(r"<td.*?</td>", row)] for row in bodies
+    ]
+
+
+def starred(document: str) -> list[tuple[str, str]]:
+    """Policies to choose, and why."""
+    return re.findall(r'</i>([^<]*)</button><span class="star" title="(.*?)">★</span>', document)
 
 
 def marked(document: str) -> list[str]:
-    return re.findall(r'<td class="best"><b title="best">(.*?)</b>', document)
+    return re.findall(r'<td class="best"[^>]*><b title="best[^"]*">(.*?)</b>', document)
 
 
 @pytest.fixture(scope="module")
 def document() -> str:
     evil = f"ds2{EVIL}@time{{x}}"
-    done = [run("static", 2000, 0.1), run(evil, 1500, 0.2)]
-    failed = {**run("static", 0, 0, seed=1), "status": "failed", "error": f"Stopped: {EVIL}"}
-    return render(Comparison([*done, failed], [curves("static"), curves(evil)], title=f"a < b {EVIL}"))
+    runs = [run("static", 2000, 0.1), run(evil, 1500, 0.2), failed("static", seed=1, error=f"Stopped: {EVIL}")]
+    return render(comparison(runs, [curves("static"), curves(evil)], title=f"a < b {EVIL}"))
 
 
 def test_it_fetches_nothing(document: str) -> None:
@@ -102,11 +110,28 @@ def test_what_comes_from_data_is_escaped(document: str) -> None:
     assert "&#64;time&#123;x}" in document
 
 
-def test_a_failed_run_is_told_and_its_policy_is_best_in_nothing(document: str) -> None:
+def test_every_name_and_error_is_escaped() -> None:
+    names = {name: f"{name} {EVIL}" for name in ("job", "workload", "policy")}
+    finished = [run(f"policy {EVIL}", 1000, 0.0, job=names["job"], workload=names["workload"], engine=f"engine {EVIL}")]
+    broken = failed(f"other {EVIL}", job=names["job"], workload=names["workload"], error=f"error {EVIL}")
+    drawn = [curves(names["policy"], job=names["job"], workload=names["workload"])]
+    document = render(comparison([*finished, replace(broken, run=f"run {EVIL}")], drawn, title=f"title {EVIL}"))
+    assert "<script>alert" not in document
+    texts = ("title", "job", "workload", "policy", "other", "engine", "run", "error")
+    assert [text for text in texts if f"{text} {ESCAPED}" not in own(document)] == []
+
+
+def test_a_failed_run_is_listed_and_its_policy_is_best_in_nothing(document: str) -> None:
     assert '<span class="badge bad">1 of 3 runs failed</span>' in document
     assert "<h2>Failed runs</h2>" in document
     assert "1 of 2 failed" in document
     assert marked(document) == []
+
+
+def test_at_most_a_hundred_failed_runs_are_listed() -> None:
+    document = render(comparison([run("a", 1000, 0.0), *(failed("a", seed=seed) for seed in range(1, 103))]))
+    assert len(re.findall(r"<tr><td>a-\d+</td>", document)) == 100
+    assert "2 more are not listed." in document
 
 
 def test_all_charts_are_there_to_be_drawn_into_their_places(document: str) -> None:
@@ -124,16 +149,16 @@ KEYS = ("workload", "workers", "latency", "ecdf", "resources")
 def test_means_over_seeds_and_cells_with_their_intervals() -> None:
     seeds = [run("a", used, 0.0, seed=seed) for seed, used in enumerate((900.0, 1000.0, 1100.0))]
     other = [run("a", 3000.0, 0.5, workload="cosine")]
-    overall, first, second = rows(render(Comparison([*seeds, *other])))
+    overall, first, second = rows(render(comparison([*seeds, *other])))
     # 4.303 * 100 / sqrt(3) = 248 seconds, 0.248 of the oracle's
-    assert first[:3] == ["a", "1.00 ± 0.25", "1 k ± 248"]
-    assert second[:3] == ["a", "3.00", "3 k"]
+    assert first[:3] == ["a ★", "1.00 ± 0.25", "1 k ± 248"]
+    assert second[:3] == ["a ★", "3.00", "3 k"]
     # (1000 + 3000) / 2; the error of the mean of two is half of that of one
     assert overall[:4] == ["a", "2.00 ± 0.12", "2 k ± 124", "25 % ± 0 %"]
 
 
 def test_the_best_of_each_column_is_marked_with_all_that_read_the_same() -> None:
-    document = render(Comparison([run("a", 2000, 0.0), run("b", 1500, 0.2), run("c", 1500.1, 0.0)]))
+    document = render(comparison([run("a", 2000, 0.0), run("b", 1500, 0.2), run("c", 1500.1, 0.0)]))
     # twice, over all cells and in the only one: the ratio and worker-seconds of b and c, nobody late of a and c;
     # in the cell also 2.5 workers of b and c; all else is the same for all
     overall, cell = document.split("Cell by cell")
@@ -143,8 +168,32 @@ def test_the_best_of_each_column_is_marked_with_all_that_read_the_same() -> None
     assert "late records than <b>b</b>, <b>c</b>." in document
 
 
+def test_the_policy_to_choose_has_a_star_in_each_cell() -> None:
+    """As in the terminal: the fewest worker-seconds within what is allowed, else the fewest late records."""
+    steps = [run("a", 2000, 0.0), run("b", 1500, 0.01), run("c", 1000, 0.011)]
+    cosine = [run("a", 2000, 0.3, workload="cosine"), run("b", 1500, 0.2, workload="cosine")]
+    both = comparison([*steps, *cosine])
+    within, none = (
+        "to choose: fewest worker-seconds of those late for at most 1 %",
+        "to choose: fewest late records, as none is late for at most 1 %",
+    )
+    document = render(both)
+    assert starred(document) == [("b", within), ("b", none)]
+    assert "★</span> to choose: fewest worker-seconds of those late for at most 1 %; where none is" in document
+    assert starred(render(replace(both, allowed=0.2))) == [
+        ("c", within.replace("1 %", "20 %")),
+        ("b", within.replace("1 %", "20 %")),
+    ]
+
+
+def test_worker_seconds_are_those_paid_for_with_those_seen_as_a_note() -> None:
+    _, cell = render(comparison([run("a", 2000, 0.0), run("b", 1500, 0.0)])).split("Cell by cell")
+    assert '<td title="1.9 k seen">2 k</td>' in cell
+    assert '<td class="best" title="1.4 k seen"><b title="best, 1.4 k seen">1.5 k</b></td>' in cell
+
+
 def test_one_policy_wins_nothing() -> None:
-    document = render(Comparison([run("a", 2000, 0.1)]))
+    document = render(comparison([run("a", 2000, 0.1)]))
     assert marked(document) == []
     assert "Who wins" not in document
     assert "one seed each, so chance is not shown" in document
@@ -153,29 +202,26 @@ def test_one_policy_wins_nothing() -> None:
 
 def test_without_an_oracle_resources_are_worker_seconds() -> None:
     runs = [run("a", 2000, 0.1, oracle=None), run("b", 1000, 0.2, oracle=None)]
-    document = render(Comparison(runs, [curves("a", oracle=None), curves("b", oracle=None)]))
+    document = render(comparison(runs, [curves("a", oracle=None), curves("b", oracle=None)]))
     assert "÷ oracle" not in document
     assert "as a multiple of the oracle" not in document
     assert "</i>oracle</span>" not in document
 
 
-def test_a_change_that_was_never_followed_is_told_and_not_the_best() -> None:
-    late = run("a", 2000, 0.1, convergence=[{"at": 1, "seconds": 20.0}, {"at": 2, "seconds": None}])
-    never = run("b", 2000, 0.1, convergence=[{"at": 1, "seconds": None}])
-    slow = run("c", 2000, 0.1, convergence=[{"at": 1, "seconds": 40.0}])
-    document = render(Comparison([late, never, slow]))
-    told = [row[-1] for row in rows(document)[3:]]
-    assert told == ["20 s 1 never", "never", "40 s"]
+def test_a_change_that_was_never_followed_is_shown_and_not_the_best() -> None:
+    late = run("a", 2000, 0.1, convergence=(Convergence(1, 20.0, 1), Convergence(2, None, None)))
+    never = run("b", 2000, 0.1, convergence=(Convergence(1, None, None),))
+    slow = run("c", 2000, 0.1, convergence=(Convergence(1, 40.0, 2),))
+    document = render(comparison([late, never, slow]))
+    assert [row[-1] for row in rows(document)[3:]] == ["20 s 1 never", "never", "40 s"]
     assert marked(document) == ["40 s"]
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [{"limits": [2, 8], "duration": 600, "slo": 10}, {"run": {"minimum": 2, "maximum": 8, "slo": 10, "price": None}}],
-)
-def test_what_was_compared_is_told(spec: dict[str, Any]) -> None:
-    told = [(fact.label, fact.value, fact.note) for fact in facts(page(Comparison([run("a", 1000, 0.0)], spec=spec)))]
-    assert told == [
+@pytest.mark.parametrize("settings", [Settings(600, 10, 2, 8, "microbatch"), Settings(minimum=2, maximum=8)])
+def test_the_facts_are_what_was_compared(settings: Settings) -> None:
+    """What the settings do not say is taken from the runs."""
+    shown = page(Comparison("one", (run("a", 1000, 0.0),), settings=settings))
+    assert [(fact.label, fact.value, fact.note) for fact in facts(shown)] == [
         ("Policies", "1", ""),
         ("Jobs", "1", "q1"),
         ("Workloads", "1", "steps"),
@@ -188,7 +234,7 @@ def test_what_was_compared_is_told(spec: dict[str, Any]) -> None:
 
 
 def test_nothing_finished() -> None:
-    document = render(Comparison([{**run("a", 0, 0), "status": "failed", "error": "no"}]))
+    document = render(comparison([failed("a", error="no")]))
     assert "No run was finished." in document
     assert "application/json" not in document
 
@@ -196,7 +242,7 @@ def test_nothing_finished() -> None:
 def test_charts_of_the_first_forty_cells_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidegate.report.compare.html.DRAWN", 1)
     runs = [run("a", 1000, 0.0, job=job) for job in ("q1", "q2", "q3")]
-    document = render(Comparison(runs, [curves("a", job=job) for job in ("q1", "q2", "q3")]))
+    document = render(comparison(runs, [curves("a", job=job) for job in ("q1", "q2", "q3")]))
     assert "first 1 cells; 2 more have tables only" in document
     assert re.findall(r'id="(plots.*?)"', document) == ["plots-1", "plots0"]
 
@@ -207,13 +253,13 @@ def test_every_column_is_explained_and_fourteen_policies_look_different() -> Non
 
 
 def test_a_cell_knows_its_slo_and_its_oracle() -> None:
-    (cell,) = page(Comparison([run("a", 2000, 0.1), run("a", 2200, 0.1, seed=1)])).cells
+    (cell,) = page(comparison([run("a", 2000, 0.1), run("a", 2200, 0.1, seed=1)])).cells
     assert cell.target == 10
-    assert cell.oracle is not None
-    assert cell.oracle.mean == 1000
+    assert cell.oracle_seconds is not None
+    assert cell.oracle_seconds.mean == 1000
     assert cell.estimates(BY_KEY["seconds"])["a"].mean == 2100
 
 
 def test_it_is_written_with_its_folders(tmp_path: Path) -> None:
-    path = write(Comparison([run("a", 1000, 0.0)]), tmp_path / "new" / "page.html")
+    path = write(comparison([run("a", 1000, 0.0)]), tmp_path / "new" / "page.html")
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

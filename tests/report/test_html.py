@@ -1,16 +1,31 @@
 """The document: self-contained, escaped, complete, in every state of a run."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tidegate.core import Decision, Event, Observation, Step, Tick
 from tidegate.report import page, render, write
+from tidegate.runs import RunResult, RunSpec
+from tidegate.score.figures import Figures, Latency, Rescales, Slo, Throughput
 from tidegate.store import Run
 
 EVIL = "</script><script>alert(1)</script>"
-RESULT = {"latency": {"p95": 4.26}, "slo": {"target": 10, "violated": 0.1}, "verified": False}
+ESCAPED = "&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;"
+FIGURES = Figures(
+    processed=10,
+    lost=0,
+    latency=Latency(1.0, 1.0, 4.26, 5.0, 6.0),
+    slo=Slo(10, 0.1),
+    workers=None,
+    rescales=Rescales(),
+    backlog=None,
+    throughput=Throughput(None, None, None),
+)
+RESULT = RunResult("r", "done", figures=FIGURES, verified=False)
 
 
 def tick(at: float, wish: int | None = None, reason: str = "", requested: int = 1) -> Tick:
@@ -20,8 +35,8 @@ def tick(at: float, wish: int | None = None, reason: str = "", requested: int = 
     return Tick(obs, (Step("policy", Decision(wish, reason)),), acted=wish != requested)
 
 
-def run(status: str = "done", result: dict[str, object] | None = None, **spec: object) -> Run:
-    return Run("20260101-000000", 0.0, status, {"slo": 10, "start": 0.0, **spec}, result)
+def run(status: str = "done", result: RunResult | None = None, **spec: Any) -> Run:
+    return Run("20260101-000000", 0.0, status, RunSpec(**{"policy": "", "slo": 10, "start": 0.0, **spec}), result)
 
 
 def own(document: str) -> str:
@@ -60,7 +75,7 @@ def test_every_chart_is_in_it(document: str) -> None:
 
 def test_what_comes_from_data_is_escaped(document: str) -> None:
     assert "<script>alert" not in document
-    assert "<h1>q&lt;1&gt;&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</h1>" in document
+    assert f"<h1>q&lt;1&gt;{ESCAPED}</h1>" in document
     assert "fell again &lt;/script&gt;" in own(document)
 
 
@@ -85,6 +100,24 @@ def test_badges_and_figures(document: str) -> None:
     assert '<span class="badge good">done</span> <span class="badge bad">output differs</span>' in document
     assert '<p class="value">4.3 s</p>' in document
     assert '<p class="notice' not in document
+
+
+def test_every_text_of_a_run_is_escaped() -> None:
+    """Marks in the charts carry the same texts, as JSON inside a script."""
+    steps = (Step(f"policy {EVIL}", Decision(2, f"reason {EVIL}")), Step(f"guard {EVIL}", Decision(2, f"but {EVIL}")))
+    event = Event(1.0, f"Kind{EVIL}", f"message {EVIL}")
+    ticks = [
+        Tick(Observation(0.0, 1, 1)),
+        Tick(Observation(1.0, 1, 1, latency=1.0, events=(event,)), steps, acted=True),
+    ]
+    result = replace(RESULT, error=f"error {EVIL}", options={f"option {EVIL}": f"value {EVIL}"})
+    names = ("job", "workload", "policy", "engine", "mode", "source", "master")
+    evil = run(f"status {EVIL}", result, **{name: f"{name} {EVIL}" for name in names}, options={f"o{EVIL}": EVIL})
+    document = render(page(evil, ticks))
+    assert "<script>alert" not in document
+    texts = [*names, "policy", "reason", "guard", "but", "message", "error", "option", "value", "status"]
+    assert [text for text in texts if f"{text} {ESCAPED}" not in own(document)] == []
+    assert f"<td>Kind{ESCAPED}</td>" in document
 
 
 def test_events_are_listed_and_escaped() -> None:

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from tidegate.report.trace import facts, figures, render
-from tidegate.traces.counting import Example
-from tidegate.traces.result import Envelope, Hot, Problem, Size, Skew, Trace
+from tidegate.traces.problems import Example, Problem
+from tidegate.traces.result import Envelope, HotKey, Size, Skew, Trace
 
 EVIL = "</script><script>alert(1)</script>"
 START = datetime(2024, 5, 1, tzinfo=UTC)
 
 
-def made(
+def a_trace(
     width: int = 1, problems: tuple[Problem, ...] = (), skew: Skew | None = None, name: str = "a.parquet"
 ) -> Trace:
     size = Size(
@@ -42,9 +42,12 @@ def own(document: str) -> str:
 
 @pytest.fixture(scope="module")
 def document() -> str:
-    bad = (Problem(1, 8, (Example(f"/logs/{EVIL}", f"1,2{EVIL}"), Example("/b.csv", "x" * 300))), Problem(6, 4, ()))
-    keys = Skew(f"user{EVIL}", 7, (Hot(f"a{EVIL}", 10, 0.25), Hot(None, 4, 0.1)))
-    return render(made(60, bad, keys, name=f"day{EVIL}.parquet"))
+    problems = (
+        Problem(1, 8, (Example(f"/logs/{EVIL}", f"1,2{EVIL}"), Example("/b.csv", "x" * 300))),
+        Problem(6, 4, ()),
+    )
+    keys = Skew(f"user{EVIL}", 7, (HotKey(f"a{EVIL}", 10, 0.25), HotKey(None, 4, 0.1)))
+    return render(a_trace(60, problems, keys, name=f"day{EVIL}.parquet"))
 
 
 def test_it_fetches_nothing(document: str) -> None:
@@ -78,7 +81,7 @@ def test_both_charts_the_keys_and_the_bad_rows_are_in_it(document: str) -> None:
 
 
 def test_a_clean_short_trace_has_no_warning_no_keys_and_no_envelope() -> None:
-    document = own(render(made()))
+    document = own(render(a_trace()))
     assert re.findall(r"<h2>(.*?)</h2>", document) == ["Records per second", "How often which rate"]
     assert 'class="notice' not in document
     assert "Each second." in document
@@ -86,7 +89,7 @@ def test_a_clean_short_trace_has_no_warning_no_keys_and_no_envelope() -> None:
 
 
 def test_the_figures() -> None:
-    assert [(fact.label, fact.value, fact.note) for fact in figures(made())] == [
+    assert [(fact.label, fact.value, fact.note) for fact in figures(a_trace())] == [
         ("Records", "40", "40 in all"),
         ("Mean rate", "2/s", "median 1/s"),
         ("p95 rate", "7.5/s", "p99 8/s"),
@@ -94,7 +97,7 @@ def test_the_figures() -> None:
         ("Mean record", "120 B", "before compression"),
         ("Bad rows", "0", "0 %"),
     ]
-    assert [(fact.value, fact.note) for fact in facts(made())] == [
+    assert [(fact.value, fact.note) for fact in facts(a_trace())] == [
         ("2024-05-01 00:00:00", ""),
         ("2024-05-01 00:00:19", ""),
         ("20 s", "0:20"),

@@ -1,47 +1,54 @@
 """Literal ticks in, exact numbers of the page out."""
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from tidegate.core import Batch, Decision, Event, ExecutorSample, Observation, Step, Tick
 from tidegate.report import page
 from tidegate.report.choices import Choice, fold
-from tidegate.report.view import Chart, Happening, Page, cpu
+from tidegate.report.view import Chart, RunEvent, RunPage, cpu
+from tidegate.runs import KafkaSettings, RunResult, RunSpec
+from tidegate.score.figures import Figures, Latency, Rescales, Slo, Throughput, Workers
 from tidegate.store import Run
 
 START = 1_000_000.0
-SPEC = {
-    "job": "q1",
-    "workload": "increasing",
-    "workload_spec": {"kind": "ramp", "duration": 100, "first": 0, "last": 1000},
-    "policy": "hpa-cpu",
-    "options": {"target": 0.7},
-    "engine": "spark",
-    "master": "local[2]",
-    "mode": "active",
-    "duration": 100,
-    "limits": [1, 4],
-    "slo": 5,
-    "start": START,
-    "quota": 0.5,
-}
-RESULT = {
-    "job": "q1",
-    "duration": 100,
-    "offered": 50_000,
-    "latency": {"mean": 1.5, "p50": 1.25, "p95": 4.26, "p99": 6, "max": 7.5},
-    "slo": {"target": 5, "violated": 0.034},
-    "workers": {"mean": 1.754, "max": 3, "seconds": 1754.4},
-    "rescales": {"count": 3, "up": 2, "down": 1},
-    "verified": True,
-}
+SPEC = RunSpec(
+    job="q1",
+    workload="increasing",
+    workload_spec={"kind": "ramp", "duration": 100, "first": 0, "last": 1000},
+    policy="hpa-cpu",
+    options={"target": 0.7},
+    engine="spark",
+    master="local[2]",
+    mode="active",
+    duration=100,
+    minimum=1,
+    maximum=4,
+    slo=5,
+    start=START,
+    quota=0.5,
+)
+FIGURES = Figures(
+    processed=49_000,
+    lost=0,
+    latency=Latency(mean=1.5, p50=1.25, p95=4.26, p99=6, max=7.5),
+    slo=Slo(target=5, violated=0.034),
+    workers=Workers(mean=1.754, max=3, seconds=1754.4, seen_mean=1.7, seen_seconds=1700.4),
+    rescales=Rescales(count=3, up=2, down=1),
+    backlog=None,
+    throughput=Throughput(500.0, 490.0, 0.98),
+)
+RESULT = replace(RunResult.of("r", "done", SPEC), duration=100, offered=50_000, figures=FIGURES, verified=True)
 
 
 def steps(executors: int, *chain: tuple[str, str]) -> tuple[Step, ...]:
     return tuple(Step(by, Decision(executors, reason)) for by, reason in chain)
 
 
-def seen(at: float, executors: int = 1, requested: int = 1, **known: object) -> Observation:
-    return Observation(START + at, executors, requested, **known)  # type: ignore[arg-type]
+def seen(at: float, executors: int = 1, requested: int = 1, **figures: Any) -> Observation:
+    return Observation(START + at, executors, requested, **figures)
 
 
 TICKS = [
@@ -60,15 +67,15 @@ TICKS = [
 ]
 
 
-def run(status: str = "done", spec: dict[str, object] | None = None, result: object = RESULT) -> Run:
-    return Run("20260101-000000", START, status, SPEC if spec is None else spec, result)  # type: ignore[arg-type]
+def run(status: str = "done", spec: RunSpec = SPEC, result: RunResult | None = RESULT) -> Run:
+    return Run("20260101-000000", START, status, spec, result)
 
 
-def chart(of: Page, key: str) -> Chart:
+def chart(of: RunPage, key: str) -> Chart:
     return next(chart for chart in of.charts if chart.key == key)
 
 
-def values(of: Page, key: str) -> dict[str, tuple[float | None, ...]]:
+def values(of: RunPage, key: str) -> dict[str, tuple[float | None, ...]]:
     return {series.key: series.values for series in chart(of, key).series}
 
 
@@ -77,7 +84,7 @@ def test_times_count_from_the_start_of_the_spec() -> None:
 
 
 def test_times_count_from_the_first_tick_where_the_spec_has_no_start() -> None:
-    assert page(run(spec={"job": "q1"}), TICKS[2:]).times == (0.0, 10.0, 20.0)
+    assert page(run(spec=RunSpec(job="q1")), TICKS[2:]).times == (0.0, 10.0, 20.0)
 
 
 def test_rates_are_offered_by_the_workload_and_unknown_ones_are_gaps() -> None:
@@ -89,8 +96,8 @@ def test_rates_are_offered_by_the_workload_and_unknown_ones_are_gaps() -> None:
 
 
 @pytest.mark.parametrize("workload", [None, {"kind": "of another version"}, {"kind": "ramp"}, {"no": "kind"}, "tide"])
-def test_rates_without_a_known_workload_are_those_observed(workload: object) -> None:
-    rates = values(page(run(spec={**SPEC, "workload_spec": workload}), TICKS), "rate")
+def test_rates_without_a_known_workload_are_those_observed(workload: Any) -> None:
+    rates = values(page(run(spec=replace(SPEC, workload_spec=workload)), TICKS), "rate")
     assert list(rates) == ["arrived", "processed"]
 
 
@@ -134,8 +141,8 @@ def test_fold_keeps_apart_what_differs_in_words_or_was_acted_on() -> None:
     def choice(time: float, reason: str, after: int = 2) -> Choice:
         return Choice(time, 2, after, "hold" if after == 2 else "up", (("p", reason),))
 
-    made = [choice(0, "CPU 61%"), choice(1, "CPU 62.5%"), choice(2, "starting"), choice(3, "x", 3), choice(4, "x", 3)]
-    assert [(one.since, one.last.time, one.count) for one in fold(made)] == [
+    five = [choice(0, "CPU 61%"), choice(1, "CPU 62.5%"), choice(2, "starting"), choice(3, "x", 3), choice(4, "x", 3)]
+    assert [(group.since, group.last.time, group.count) for group in fold(five)] == [
         (0, 1, 2),
         (2, 2, 1),
         (3, 3, 1),
@@ -143,8 +150,8 @@ def test_fold_keeps_apart_what_differs_in_words_or_was_acted_on() -> None:
     ]
 
 
-def test_events_are_told_by_their_own_time() -> None:
-    assert page(run(), TICKS).events == (Happening(28.5, "ExecutorLost", "no heartbeat"),)
+def test_events_have_their_own_time() -> None:
+    assert page(run(), TICKS).events == (RunEvent(28.5, "ExecutorLost", "no heartbeat"),)
 
 
 def test_facts_tell_what_ran() -> None:
@@ -161,48 +168,97 @@ def test_facts_tell_what_ran() -> None:
     ]
 
 
-def test_facts_leave_out_what_the_spec_does_not_tell() -> None:
-    bare = page(run(spec={"job": "mine", "limits": None, "quota": None}), TICKS)
-    assert [fact.label for fact in bare.facts] == ["Job", "Run"]
-    assert bare.title == "mine"
+def test_facts_leave_out_what_is_unknown_or_does_not_apply() -> None:
+    attached = page(run(spec=RunSpec(job="mine", policy="hpa-cpu")), TICKS)
+    assert [fact.label for fact in attached.facts] == ["Job", "Policy", "Engine", "Mode", "Executors", "SLO", "Run"]
+    assert attached.title == "mine · hpa-cpu"
 
 
-def test_figures_are_those_of_the_result() -> None:
-    assert [fact.value for fact in page(run(), TICKS).figures] == ["4.3 s", "3.4 %", "1.75", "1,754", "2 ↑  1 ↓", "yes"]
+def test_facts_name_the_topic() -> None:
+    spec = replace(SPEC, source="kafka", kafka=KafkaSettings("localhost:9092", "bids"))
+    (source,) = (fact for fact in page(run(spec=spec), TICKS).facts if fact.label == "Source")
+    assert (source.value, source.note) == ("kafka", "topic bids")
+
+
+def test_figures_are_those_of_the_result_with_the_executors_paid_for_and_seen() -> None:
+    assert [(fact.value, fact.note) for fact in page(run(), TICKS).figures] == [
+        ("4.3 s", "median 1.2 s"),
+        ("3.4 %", "records above 5 s"),
+        ("1.75", "at most 3 seen"),
+        ("1,754", "1,700 seen"),
+        ("2 ↑  1 ↓", "up and down"),
+        ("yes", "the output is right"),
+    ]
+
+
+def test_a_result_of_an_earlier_version_does_not_say_what_was_seen() -> None:
+    earlier = replace(RESULT, figures=replace(FIGURES, workers=Workers(mean=1.754, max=3, seconds=1754.4)))
+    assert page(run(result=earlier), TICKS).figures[3].note == "in all"
 
 
 def test_scores_hold_every_value_of_the_result() -> None:
-    told = {fact.label: fact.value for fact in page(run(), TICKS).scores}
-    assert len(told) == 17
-    assert (told["offered"], told["duration"], told["latency.p99"]) == ("50,000", "1:40", "6.000 s")
+    scores = {fact.label: fact.value for fact in page(run(), TICKS).scores}
+    assert {key.partition(".")[0] for key in scores} == {
+        *("run", "status", "job", "workload", "policy", "engine", "mode", "source", "seed", "options", "duration"),
+        *("offered", "verified", "processed", "lost", "latency", "slo", "workers", "rescales", "backlog"),
+        *("throughput", "convergence", "recovery", "provision", "oracle", "cost", "rerun_tasks"),
+    }
+    assert (scores["offered"], scores["duration"], scores["latency.p99"]) == ("50,000", "1:40", "6.000 s")
+    assert (scores["workers.seconds"], scores["workers.seen_seconds"]) == ("1,754", "1,700")
+    assert (scores["options.target"], scores["backlog"], scores["throughput.ratio"]) == ("0.7", "—", "0.98")
 
 
 def test_a_run_that_went_to_its_end_needs_no_notice() -> None:
     assert page(run(), TICKS).notice is None
 
 
+CUT = [
+    Tick(seen(10, 1)),
+    Tick(seen(20, 3, batches=(Batch(0, planned=START + 10, finished=START + 12, begin=0, end=50, rows=50),))),
+]
+
+
 def test_a_run_without_a_result_is_scored_from_its_ticks_and_says_so() -> None:
-    batch = Batch(0, planned=START + 10, finished=START + 12, begin=0, end=50, rows=50)
-    cut = page(run("interrupted", result=None), [Tick(seen(10, 1)), Tick(seen(20, 3, batches=(batch,)))])
-    told = {fact.label: fact.value for fact in cut.scores}
-    assert (told["processed"], told["workers.seconds"], told["latency.max"]) == (
-        "50",
-        "10",
-        "11.553 s",
-    )  # the first came at sqrt(1 / 5) s
+    cut = page(run("interrupted", result=None), CUT)
+    scores = {fact.label: fact.value for fact in cut.scores}
+    # the rate is 10 t, so that 2000 arrived in 20 s
+    assert (scores["processed"], scores["workers.seconds"], scores["throughput.offered"]) == ("50", "10", "100")
+    assert (scores["job"], scores["status"], scores["verified"]) == ("q1", "interrupted", "—")
     assert cut.notice == "This run was interrupted; the figures below are computed from the ticks recorded."
     assert cut.verified is None
 
 
+def test_without_a_workload_arrivals_are_read_off_the_batches() -> None:
+    batch = Batch(0, planned=START + 10, finished=START + 12, begin=0, end=50, arrived=50, rows=50)
+    ticks = [CUT[0], Tick(seen(20, 3, batches=(batch,)))]
+    cut = page(run("interrupted", replace(SPEC, workload_spec=None), None), ticks)
+    scores = {fact.label: fact.value for fact in cut.scores}
+    # the first of 50 in 10 s was done after 12 s, the last after 2
+    assert (scores["latency.max"], scores["latency.p50"]) == ("12.000 s", "7.000 s")
+
+
+def test_in_native_mode_every_change_of_the_executors_is_a_rescale() -> None:
+    cut = page(run("interrupted", replace(SPEC, mode="native"), None), CUT)
+    assert cut.figures[4].value == "1 ↑  0 ↓"
+
+
+def test_a_result_without_figures_is_completed_from_the_ticks() -> None:
+    failed = replace(RunResult.of("r", "failed", SPEC), error="no Java")
+    cut = page(run("failed", result=failed), CUT)
+    scores = {fact.label: fact.value for fact in cut.scores}
+    assert (scores["error"], scores["processed"]) == ("no Java", "50")
+    assert cut.notice == "This run failed; the figures below are computed from the ticks recorded."
+
+
 def test_a_run_without_ticks_or_result_has_an_empty_page() -> None:
-    empty = page(run("failed", spec={}, result=None), [])
+    empty = page(run("failed", RunSpec(policy=""), None), [])
     assert (empty.times, empty.charts, empty.choices, empty.scores) == ((), (), (), ())
     assert [fact.value for fact in empty.figures] == ["—"] * 6
     assert empty.title == "20260101-000000"
 
 
-def test_values_that_are_no_numbers_are_unknown() -> None:
-    odd = {"latency": None, "slo": {"violated": float("nan")}, "workers": "many", "verified": "perhaps"}
-    told = page(run(result=odd), TICKS)
-    assert [fact.value for fact in told.figures] == ["—"] * 6
-    assert told.verified is None
+def test_unknown_figures_are_dashes() -> None:
+    nothing = replace(FIGURES, latency=None, slo=Slo(5, float("nan")), workers=None)
+    unknown = page(run(result=replace(RESULT, figures=nothing, verified=None)), TICKS)
+    assert [fact.value for fact in unknown.figures] == ["—", "—", "—", "—", "2 ↑  1 ↓", "—"]
+    assert unknown.verified is None

@@ -8,7 +8,7 @@ from tidegate.score.convergence import Convergence, convergence, step_times, ste
 NONE = np.array([])
 
 
-def trial(rates: list[tuple[float, float]], executors: dict[float, int], moves: tuple[float, ...] = ()) -> RunTrace:
+def trace(rates: list[tuple[float, float]], executors: dict[float, int], moves: tuple[float, ...] = ()) -> RunTrace:
     """Ticks every 10 s; `rates` last so many seconds each, `executors` from a time on."""
     times = np.cumsum([0.0, *(seconds for seconds, _ in rates)])
     totals = np.cumsum([0.0, *(seconds * rate for seconds, rate in rates)])
@@ -27,36 +27,36 @@ STEP = [(600.0, 100.0), (1200.0, 300.0)]
 
 def test_time_and_moves_until_it_stays_near_the_oracle() -> None:
     # 6 are wanted from 600 s on: 5 from 700 to 720 are near but do not stay, 7 from 800 on do
-    run = trial(STEP, {0: 2, 700: 5, 720: 3, 800: 7}, moves=(100, 650, 710, 790, 900))
+    run = trace(STEP, {0: 2, 700: 5, 720: 3, 800: 7}, moves=(100, 650, 710, 790, 900))
     assert convergence(run, oracle(run, {0: 2, 600: 6})) == [Convergence(at=600.0, seconds=200.0, steps=3)]
 
 
 def test_already_there() -> None:
-    run = trial(STEP, {0: 5}, moves=(600,))
+    run = trace(STEP, {0: 5}, moves=(600,))
     assert convergence(run, oracle(run, {0: 5, 600: 6})) == [Convergence(600.0, 0.0, 0)]
 
 
 def test_never_there() -> None:
-    run = trial(STEP, {0: 2, 1510: 6})  # near for the last 290 s only
+    run = trace(STEP, {0: 2, 1510: 6})  # near for the last 290 s only
     assert convergence(run, oracle(run, {0: 2, 600: 6})) == [Convergence(600.0, None, None)]
-    run = trial(STEP, {0: 2, 1500: 6})
+    run = trace(STEP, {0: 2, 1500: 6})
     assert convergence(run, oracle(run, {0: 2, 600: 6})) == [Convergence(600.0, 900.0, 0)]
 
 
 def test_the_next_step_ends_the_time_there_was() -> None:
-    run = trial([(600, 100), (400, 300), (800, 100)], {0: 2, 750: 6, 1100: 2})
+    run = trace([(600, 100), (400, 300), (800, 100)], {0: 2, 750: 6, 1100: 2})
     found = convergence(run, oracle(run, {0: 2, 600: 6, 1000: 2}))
     # 6 from 750 s on: only 250 s to the next step; 2 from 1100 s on, 100 s after it
     assert found == [Convergence(600.0, None, None), Convergence(1000.0, 100.0, 0)]
 
 
 def test_a_step_between_two_ticks_finds_what_the_tick_before_saw() -> None:
-    run = trial([(605, 100), (1195, 300)], {0: 2, 610: 6})
+    run = trace([(605, 100), (1195, 300)], {0: 2, 610: 6})
     assert convergence(run, oracle(run, {0: 2, 600: 6})) == [Convergence(605.0, 5.0, 0)]
 
 
 def test_steps_may_be_given() -> None:
-    run = trial([(1000, 100)], {0: 2})
+    run = trace([(1000, 100)], {0: 2})
     assert convergence(run, oracle(run, {0: 2}), steps=[500.0, 100.0]) == [
         Convergence(100.0, 0.0, 0),
         Convergence(500.0, 0.0, 0),
@@ -66,12 +66,12 @@ def test_steps_may_be_given() -> None:
 
 def test_the_oracle_needs_a_number_for_each_tick() -> None:
     with pytest.raises(InvalidInput, match=r"each tick, got 1 for 181"):
-        convergence(trial(STEP, {0: 1}), np.array([1.0]))
+        convergence(trace(STEP, {0: 1}), np.array([1.0]))
 
 
 def test_small_changes_and_slopes_are_no_steps() -> None:
     # 60 of a peak of 300 is a fifth, not more; then up by 61, and down by 300
-    run = trial([(300, 239), (300, 179), (300, 240), (300, 300), (300, 0)], {0: 1})
+    run = trace([(300, 239), (300, 179), (300, 240), (300, 300), (300, 0)], {0: 1})
     assert steps_of(run) == (600.0, 1200.0)
     slow = Cumulative(np.arange(601.0), np.cumsum(np.minimum(np.arange(601.0), 300)))  # 300 s up to the peak
     assert step_times(slow, 600, tick=15) == ()

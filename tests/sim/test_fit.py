@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.control import control
+from tidegate.control import ticks as ticks_of
 from tidegate.core import InvalidInput, Limits, Tick, UnknownName
 from tidegate.presets import autoscaler
+from tidegate.runs import RunSpec
 from tidegate.score.trace import Cumulative
 from tidegate.sim import batch_model, recording
 from tidegate.sim.batch_model import BatchModel, Query
@@ -35,12 +36,12 @@ def ticks(model: BatchModel, workload: Shape, policy: str, executors: int) -> li
     arrivals = Cumulative.of(workload)
     running = MicroBatchEngine(model, Query(4.0, limit=16 * workload.highest()), arrivals, executors, seed=3)
     options = {"down-window": 40.0} if policy == "hpa-cpu" else {"executors": executors}
-    return list(control(running, autoscaler(policy, Limits(1, 4), options), running, period=1.0))
+    return list(ticks_of(running, autoscaler(policy, Limits(1, 4), options), running, period=1.0))
 
 
 def recorded(model: BatchModel, name: str, policy: str = "hpa-cpu", executors: int = 1) -> Recording:
     workload = named(name, 300.0, 9000.0)
-    spec = {"job": "q", "trigger": 4.0, "peak": 9000.0, "start": 0.0, "workload_spec": workload.spec()}
+    spec = RunSpec(job="q", trigger=4.0, peak=9000.0, start=0.0, workload_spec=workload.spec())
     return record(f"{name}-{policy}", spec, ticks(model, workload, policy, executors))
 
 

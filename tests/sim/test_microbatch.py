@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.control import control
+from tidegate.control import ticks as ticks_of
 from tidegate.core import Batch, Decision, Limits, Observation, QueryEnded
 from tidegate.presets import autoscaler
 from tidegate.score.trace import Cumulative
 from tidegate.sim.batch_model import BatchModel, Query
 from tidegate.sim.microbatch import MicroBatchEngine
-from tidegate.spark.progress import ProgressLog
+from tidegate.spark.reports import ReportLog
 from tidegate.workloads import Constant, Steps, named
 
 #: 1,000 records take 1 s of one executor, every batch 1 s more
@@ -163,15 +163,15 @@ def test_what_is_seen_is_what_the_spark_engine_reads_from_reports(workload: str)
     arrivals = Cumulative.of(named(workload, 1200, 2500.0))
     model = BatchModel("x", fixed=0.5, overhead=0.01, cost=1e-3, tasks=24, noise=0.05)
     running = MicroBatchEngine(model, Query(10.0, limit=120_000), arrivals, 3, seed=4)
-    log = ProgressLog(base=0.0)
+    log = ReportLog(base=0.0)
     compared = 0
     for second in range(5, 1200, 5):
         running.sleep_until(float(second))
         seen = running.observe()
         for batch in seen.batches:
             log.add(as_spark_reports(batch))
-        if running._seen.idle is not None:
-            log.idle(running._seen.idle)
+        if running._log.idle is not None:
+            log.idle = running._log.idle
         if seen.batches and running._running is None and log.trigger is not None:
             compared += 1
             found = (seen.arrival_rate, seen.processing_rate, seen.latency, seen.trigger, seen.backlog)
@@ -184,7 +184,7 @@ def seen_by(policy: str, seed: int) -> list[Observation]:
     arrivals = Cumulative.of(Steps(1800, levels=(300, 2500, 800)))
     model = BatchModel("x", fixed=0.5, overhead=0.01, cost=1e-3, tasks=24, noise=0.05, young=0.4)
     running = MicroBatchEngine(model, Query(10.0, limit=60_000), arrivals, 1, seed=seed)
-    ticks = list(control(running, autoscaler(policy, Limits(1, 8)), running, period=15.0))
+    ticks = list(ticks_of(running, autoscaler(policy, Limits(1, 8)), running, period=15.0))
     assert not [tick for tick in ticks if tick.decision and "failed" in tick.decision.reason]
     return [tick.observation for tick in ticks]
 

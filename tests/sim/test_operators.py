@@ -8,8 +8,8 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tidegate.control import control
-from tidegate.core import Decision, InvalidInput, Limits, Observation, QueryEnded, Tick
+from tidegate.control import ticks as ticks_of
+from tidegate.core import Decision, InvalidInput, Limits, Observation, QueryEnded, Target, Tick
 from tidegate.presets import PRESETS, autoscaler
 from tidegate.sim.graph import Graph, Operator
 from tidegate.sim.operators import OperatorEngine, OperatorSettings
@@ -226,7 +226,7 @@ def test_a_savepoint_drains_the_buffers() -> None:
     run = engine(LINE, Constant(300, 1000), {"source": 2, "map": 1, "sink": 1})
     observed(run, 10)
     assert run.flow.waiting[1] == 150
-    run.scale(Decision(9, "more", per_operator={"source": 3, "map": 4, "sink": 2}))
+    run.scale(Decision(Target(9, {"source": 3, "map": 4, "sink": 2}), "more"))
     assert run.flow.waiting == [10 * 1000 - 300 * 10 - 150, 0, 0]
     after = observed(run, 41)[0]
     assert {one.name: one.parallelism for one in after.operators} == {"source": 3, "map": 4, "sink": 2}
@@ -336,7 +336,7 @@ def ticks(name: str, seed: int = 3) -> list[Tick]:
     )
     load = Steps(2400, (20_000, 90_000, 90_000, 90_000))
     run = OperatorEngine(graph, load, graph.best(3), OperatorSettings(), seed=seed)
-    return list(control(run, autoscaler(name, Limits(3, 20)), run, period=15))
+    return list(ticks_of(run, autoscaler(name, Limits(3, 20)), run, period=15))
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))

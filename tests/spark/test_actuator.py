@@ -1,14 +1,13 @@
 import threading
 import time
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from tidegate.cluster.status import Executor
+from tidegate.cluster.executors import Executor
 from tidegate.core import Event
-from tidegate.spark.actuator import Actuator, Pace, victims
+from tidegate.spark.actuator import Actuator, Pace
 
 
 def executor(id: str, *, tasks: int = 0, added: float = 0.0) -> Executor:
@@ -16,28 +15,23 @@ def executor(id: str, *, tasks: int = 0, added: float = 0.0) -> Executor:
 
 
 class Cluster:
-    """A Spark context as far as the actuator knows it; it writes down what it is asked for and does nothing."""
+    """A driver as far as the actuator knows it; it writes down what it is asked for and does nothing."""
 
     def __init__(self, *executors: Executor) -> None:
         self.present = list(executors)
         self.looks = 0
         self.calls: list[tuple[str, Any]] = []
         self.refusal: Exception | None = None
-        self._jvm = SimpleNamespace(PythonUtils=SimpleNamespace(toScalaMap=dict, toSeq=list))
-        self._jsc = SimpleNamespace(sc=lambda: self)
 
     def executors(self) -> list[Executor]:
         self.looks += 1
         return list(self.present)
 
-    def requestTotalExecutors(self, total: int, tasks: int, hosts: dict[str, int]) -> bool:
-        self._note("total", total)
-        assert (tasks, hosts) == (0, {})
-        return True
+    def request_total(self, executors: int) -> None:
+        self._note("total", executors)
 
-    def killExecutors(self, ids: list[str]) -> bool:
-        self._note("kill", ids)
-        return True
+    def kill(self, executors: Sequence[str]) -> None:
+        self._note("kill", list(executors))
 
     def _note(self, what: str, value: Any) -> None:
         if self.refusal is not None:
@@ -51,7 +45,7 @@ class Bench:
     def __init__(self, cluster: Cluster, requested: int | None, pace: Pace) -> None:
         self.cluster, self.boundary = cluster, threading.Event()
         self.actuator = Actuator(
-            cluster,  # type: ignore[arg-type]
+            cluster,
             cluster.executors,
             self.boundary,
             requested=requested,
@@ -94,17 +88,16 @@ IDLE = (executor("0", added=1), executor("1", added=2), executor("2", added=3))
 BUSY = (executor("0", tasks=1, added=1), executor("1", tasks=1, added=2), executor("2", tasks=1, added=3))
 
 
-def test_idle_ones_go_first_then_the_youngest() -> None:
-    known = [executor("a", tasks=2, added=9), executor("b", added=1), executor("c", added=5), executor("d", tasks=1)]
-    assert [e.id for e in victims(known, total=0)] == ["c", "b", "d", "a"]
-    assert [e.id for e in victims(known, total=2)] == ["c", "b"]
-    assert [e.id for e in victims(BUSY, total=1)] == ["2", "1"]
-    assert victims(known, total=4) == victims(known, total=9) == victims([], total=1) == []
-
-
 def test_at_first_what_is_there_was_asked_for(bench: Benches) -> None:
     one = bench(*IDLE)
     assert (one.actuator.requested, one.calls, one.actuator.check(0, running=3)) == (3, [], [])
+
+
+def test_what_was_requested_changes_only_by_scaling(bench: Benches) -> None:
+    one = bench(*IDLE)
+    with pytest.raises(AttributeError):
+        one.actuator.requested = 5  # type: ignore[misc]
+    assert one.actuator.requested == 3
 
 
 def test_growing_asks_for_the_total_at_once(bench: Benches) -> None:
@@ -202,7 +195,7 @@ def test_a_request_that_is_not_met_in_time_is_told_once(bench: Benches) -> None:
     one = bench(executor("0"), timeout=0.05)
     one.actuator.scale(3)
     assert events_of(one, 77.0, running=1) == [
-        Event(77.0, "ScaleTimeout", "3 executors asked for, 1 there after 0.05 s")
+        Event(77.0, "ScaleTimeout", "3 executors requested, 1 there after 0.05 s")
     ]
     time.sleep(0.06)  # as long again
     one.actuator.scale(3)  # and said again
@@ -210,7 +203,7 @@ def test_a_request_that_is_not_met_in_time_is_told_once(bench: Benches) -> None:
     assert one.actuator.check(78.0, running=1) == []
     one.actuator.scale(4)  # another request, another time to meet it
     assert events_of(one, 79.0, running=2) == [
-        Event(79.0, "ScaleTimeout", "4 executors asked for, 2 there after 0.05 s")
+        Event(79.0, "ScaleTimeout", "4 executors requested, 2 there after 0.05 s")
     ]
 
 

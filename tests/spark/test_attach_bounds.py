@@ -44,7 +44,7 @@ def test_a_maximum_must_come_from_somewhere() -> None:
         with pytest.raises(InvalidInput) as refused:
             bounds(conf, 1, None)
         assert str(refused.value) == (
-            "attach: need max_executors, or spark.dynamicAllocation.maxExecutors, as the most to ever ask for"
+            "attach: need max_executors, or spark.dynamicAllocation.maxExecutors, as an upper bound"
         )
 
 

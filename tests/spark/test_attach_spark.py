@@ -1,6 +1,7 @@
 """Attached to a query on Spark's own `rate` source, that Tidegate did not build."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import tidegate
+from tidegate import Attachment
 from tidegate.cluster.status import Status
-from tidegate.core import InvalidInput, Limits, Tick
+from tidegate.core import Decision, InvalidInput, Limits, Observation, Tick
+from tidegate.policies import Static
 from tidegate.presets import PRESETS, autoscaler
 from tidegate.store import Store
 
@@ -73,7 +76,7 @@ def test_what_it_learned_is_there_when_it_is_attached_again(
         eventually(lambda: again.ticks)
     assert "ds2 goes on from what it learned before" in caplog.text
     with Store.open(tmp_path / "runs.db") as store:
-        job = str(store.run("last").spec["job"])
+        job = store.run("last").spec.job
         store.remember(job, "ds2", {"policy": {"_nonsense": 1}, "guards": []})
     with tidegate.attach(query, "ds2", **settings) as afresh:
         eventually(lambda: afresh.ticks)
@@ -95,6 +98,78 @@ def test_it_scales_a_query_that_it_did_not_build(
         eventually(lambda: len(status.executors()) == 1)
     assert query.isActive
     assert query.exception() is None
+
+
+def test_an_application_has_one_owner_of_its_total(query: StreamingQuery, eventually: Eventually) -> None:
+    with tidegate.attach(query, "static", max_executors=1, store=None) as first:
+        eventually(lambda: first.ticks)
+        with pytest.raises(
+            InvalidInput, match=r"are scaled by query \S+ already: detach that first, or watch with mode"
+        ):
+            tidegate.attach(query, "static", max_executors=2, store=None)
+        with tidegate.attach(query, "static", max_executors=2, mode="monitor", store=None) as watching:
+            eventually(lambda: watching.ticks)
+    with tidegate.attach(query, "static", max_executors=1, store=None) as next_one:
+        eventually(lambda: next_one.ticks)
+
+
+@dataclass
+class Fails:
+    """A policy, a guard and a sink in one, each of which raises."""
+
+    name: str = "fails"
+    interval: float = 1.0
+
+    def observe(self, obs: Observation) -> None:
+        """Learns nothing."""
+
+    def decide(self, obs: Observation) -> Decision:
+        raise ValueError("policy")
+
+    def temper(self, wish: Decision, obs: Observation) -> Decision:
+        raise ValueError("guard")
+
+    def take(self, tick: Tick) -> None:
+        raise ValueError("sink")
+
+
+def events(watching: Attachment) -> dict[str, str]:
+    return {event.kind: event.message for tick in list(watching.ticks) for event in tick.observation.events}
+
+
+def test_whatever_raises_the_query_and_the_loop_go_on_and_the_events_say_why(
+    query: StreamingQuery, tmp_path: Path, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tidegate.attach(query, Fails(), max_executors=2, store=tmp_path / "a.db", sinks=[Fails()]) as watching:
+        eventually(lambda: {"PolicyFailed", "SinkFailed"} <= events(watching).keys())
+        # a policy again, behind a guard that raises; then an actuator and observations that do
+        watching._scaler.policy, watching._scaler.guards = Static(2), (Fails(),)
+        eventually(lambda: "GuardFailed" in events(watching))
+        watching._scaler.guards = ()
+        with monkeypatch.context() as patched:
+            patched.setattr(watching._engine, "scale", _raise)
+            eventually(lambda: "ScaleFailed" in events(watching))
+            patched.setattr(watching._engine.status, "executors", _raise)
+            eventually(lambda: "ObserveFailed" in events(watching))
+        before = watching.ticks[-1].observation.time
+        eventually(lambda: watching.ticks[-1].observation.time > before + 3)
+        eventually(lambda: watching.ticks[-1].observation.requested == 2)  # and now it is scaled after all
+        assert watching.error is None
+        assert query.isActive
+    assert events(watching) == {
+        "PolicyFailed": "Fails: ValueError: policy",
+        "SinkFailed": "fails: ValueError: sink",
+        "GuardFailed": "fails: ValueError: guard",
+        "ScaleFailed": "RuntimeError: out of order",
+        "ObserveFailed": "RuntimeError: out of order",
+    }
+    with Store.open(tmp_path / "a.db") as store:
+        assert store.run("last").status == "done"
+    assert query.exception() is None
+
+
+def _raise(*anything: object) -> None:
+    raise RuntimeError("out of order")
 
 
 def test_it_ends_with_the_query_and_says_if_it_failed(

@@ -21,11 +21,17 @@ def test_sparks_own_allocation_takes_executors_by_itself_and_is_measured_like_th
     found = cells(grid(values, "test"))
     with Folder.open(tmp_path / "out", {}, fresh=True) as folder:
         outcome = compare(found, folder, on_spark(tmp_path / "runs.db", lambda told: None), lambda done: None)
-    (one,) = outcome.runs
-    assert (one["status"], one["policy"], one["mode"], one["engine"]) == ("done", "spark-dra", "native", "spark")
-    assert one["processed"] == one["offered"] == 20 * 400_000
+    (run_result,) = outcome.runs
+    names = (run_result.status, run_result.policy, run_result.mode, run_result.engine)
+    assert names == ("done", "spark-dra", "native", "spark")
+    scored = run_result.figures
+    assert scored is not None
+    assert scored.processed == run_result.offered == 20 * 400_000
     # it began with one, and nobody but Spark asked for the second: while warming up, or later
-    assert one["workers"]["max"] == 2
-    assert one["latency"]["p95"] > 0
-    assert one["cost"] > 0
-    assert outcome.series[0]["executors"]
+    assert scored.workers is not None
+    assert scored.workers.max == 2
+    assert scored.latency is not None
+    assert scored.latency.p95 > 0
+    assert scored.cost is not None
+    assert scored.cost > 0
+    assert outcome.curves[0].executors

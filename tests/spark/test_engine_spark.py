@@ -17,7 +17,7 @@ from tidegate.cluster.processes import find_executors
 from tidegate.core import Decision, QueryEnded, QueryFailed
 from tidegate.jobs import job
 from tidegate.spark.actuator import Pace
-from tidegate.spark.engine import SparkEngine
+from tidegate.spark.engine import SparkEngine, Watching
 from tidegate.workloads import Constant, Shape
 
 pytestmark = pytest.mark.spark
@@ -52,7 +52,7 @@ def test_arrivals_and_backlog_are_true_when_more_arrives_than_is_taken(spark: Sp
     errors = []
     with (
         bids(spark, load, tmp_path, limit=50_000, start=start) as query,
-        closing(SparkEngine(spark, query, base=0)) as engine,
+        closing(SparkEngine(spark, query, Watching(base=0))) as engine,
     ):
         until = time.monotonic() + 25
         while time.monotonic() < until:
@@ -73,7 +73,7 @@ def test_an_observation_has_executors_stages_and_their_ceiling(
 ) -> None:
     with (
         bids(spark, Constant(60, level=20_000), tmp_path) as query,
-        closing(SparkEngine(spark, query, base=0)) as engine,
+        closing(SparkEngine(spark, query, Watching(base=0))) as engine,
     ):
         seen = [engine.observe()]
         eventually(lambda: seen.append(engine.observe()) or len([o for o in seen if o.batches]) >= 3)
@@ -97,7 +97,7 @@ def test_executors_come_and_go_without_a_failed_batch(
 ) -> None:
     with (
         bids(spark, Constant(300, level=50_000), tmp_path) as query,
-        closing(SparkEngine(spark, query, base=0)) as engine,
+        closing(SparkEngine(spark, query, Watching(base=0))) as engine,
     ):
         engine.scale(Decision(3, "test"))
         engine.scale(Decision(3, "said again"))
@@ -162,6 +162,7 @@ def test_a_total_that_the_cluster_has_no_room_for_is_told_and_nothing_hangs(
         bids(spark, Constant(300, level=1000), tmp_path) as query,
         closing(SparkEngine(spark, query)) as engine,
     ):
+        assert engine.actuator is not None
         engine.actuator.pace = Pace(timeout=8)
         engine.scale(Decision(5, "more than the three there is room for"))
         told: list[str] = []
@@ -179,7 +180,7 @@ def test_with_no_executor_left_the_query_waits_for_spark_to_bring_another(
     application = str(spark.sparkContext.applicationId)
     with (
         bids(spark, Constant(300, level=1000), tmp_path) as query,
-        closing(SparkEngine(spark, query, requested=1)) as engine,
+        closing(SparkEngine(spark, query, Watching(requested=1))) as engine,
     ):
         # the last test asked for more than there was room for: those that came late are sent away
         eventually(lambda: engine.observe().executors == len(find_executors(application)) == 1)

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidegate.jobs import JOBS, events, job
-from tidegate.jobs.ysb import identity
+from tidegate.jobs.ysb import entity_uuid
 from tidegate.sources.streams import records, stream
 from tidegate.verify.fingerprint import batch
 from tidegate.verify.revisions import keep, latest
@@ -109,7 +109,7 @@ def test_ysb_counts_views_of_known_ads_per_campaign(spark: SparkSession) -> None
             "1.2.3.4",
         )
 
-    first, tenth, eleventh = (identity("ad", k) for k in (0, 9, 10))
+    first, tenth, eleventh = (entity_uuid("ad", k) for k in (0, 9, 10))
     rows = [
         event(first, "view", 0),
         event(tenth, "view", 9.999),  # ads 0 to 9 are one campaign
@@ -118,7 +118,7 @@ def test_ysb_counts_views_of_known_ads_per_campaign(spark: SparkSession) -> None
         event(eleventh, "view", 3),
         event("nobody's", "view", 3),
     ]
-    one, other = identity("campaign", 0), identity("campaign", 1)
+    one, other = entity_uuid("campaign", 0), entity_uuid("campaign", 1)
     expected = [(one, 2, at(0), at(10)), (one, 1, at(10), at(20)), (other, 1, at(0), at(10))]
     assert made(spark, "ysb", rows) == sorted(expected)
 

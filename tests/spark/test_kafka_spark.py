@@ -12,9 +12,10 @@ import pytest
 
 from tidegate.core import EnvironmentMissing, InvalidInput
 from tidegate.experiment import Experiment, Kafka
-from tidegate.kafka import Broker, create, ends
+from tidegate.kafka import Broker, create_topic, end_offsets
 from tidegate.kafka.client import settings
 from tidegate.runner import Outcome, run
+from tidegate.runs import encode
 from tidegate.store import Store
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka]
@@ -34,7 +35,7 @@ class Played:
     def _play(self, experiment: Experiment, db: Path) -> None:
         try:
             with Store.open(db) as store:
-                self.outcome = run(experiment, store, self.said.append, lambda tick: None)
+                self.outcome = run(experiment, store, self.said.append)
         except BaseException as error:
             self.error = error
 
@@ -46,7 +47,8 @@ class Played:
         if self.error:
             raise self.error
         assert self.outcome
-        return self.outcome.result
+        assert self.outcome.result
+        return encode(self.outcome.result)
 
 
 def send(bootstrap: str, topic: str, values: list[bytes]) -> None:
@@ -58,7 +60,7 @@ def send(bootstrap: str, topic: str, values: list[bytes]) -> None:
 
 def read(bootstrap: str, topic: str) -> Iterator[confluent_kafka.Message]:
     """All of a topic with one partition."""
-    wanted = ends(bootstrap, topic)[0]
+    wanted = end_offsets(bootstrap, topic)[0]
     consumer = confluent_kafka.Consumer(settings(bootstrap, {"group.id": "test", "enable.auto.commit": False}))
     consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
     yield from consumer.consume(wanted, 20)
@@ -137,7 +139,7 @@ def test_a_broker_that_comes_late_and_is_killed_in_the_middle_costs_time_and_no_
 
 
 def test_a_topic_that_is_not_there_is_told_before_spark_is_started(broker: Broker, tmp_path: Path) -> None:
-    create(broker.address, "orders", 1)
+    create_topic(broker.address, "orders", 1)
     foreign = Experiment(kafka=Kafka(broker.address, "order", produce=False))
     with pytest.raises(InvalidInput, match=r"no topic is named 'order' at .*: did you mean 'orders'\?"):
         Played(foreign, tmp_path / "runs.db").result()
@@ -150,7 +152,7 @@ def test_a_broker_that_never_comes_is_told(tmp_path: Path) -> None:
 
 
 def test_records_of_somebody_else_are_read_as_they_come(broker: Broker, tmp_path: Path, eventually: Eventually) -> None:
-    create(broker.address, "foreign", 1)
+    create_topic(broker.address, "foreign", 1)
     bid = {"auction": 246, "bidder": 1, "price": 100, "dateTime": "2026-01-01T00:00:00Z"}
     send(broker.address, "foreign", [json.dumps(bid).encode()])  # before the run: none of its business
     q2 = Experiment(
@@ -169,5 +171,5 @@ def test_records_of_somebody_else_are_read_as_they_come(broker: Broker, tmp_path
     result = played.result()
     assert (result["offered"], result["processed"], result["verified"]) == (None, 10, True)
     assert (result["kafka"]["read"], result["kafka"]["produced"], result["sink"]["rows"]) == (10, None, 1)
-    rows = [part for k in range(2) if (part := ends(broker.address, "found")[k])]
+    rows = [part for k in range(2) if (part := end_offsets(broker.address, "found")[k])]
     assert rows == [1]  # auction 246 = 2 * 123

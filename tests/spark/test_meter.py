@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from tidegate.cluster import processes
+from tidegate.cluster.executors import Executor
 from tidegate.cluster.quota import Groups, Quotas
-from tidegate.cluster.status import Executor
 from tidegate.spark.meter import CpuMeter, SlotMeter
 
 TICKS = processes.TICKS

@@ -17,6 +17,7 @@ from tidegate.core import EnvironmentMissing, InvalidInput, Tick
 from tidegate.experiment import Experiment
 from tidegate.presets import autoscaler
 from tidegate.runner import Outcome, run
+from tidegate.runs import encode
 from tidegate.store import Store
 
 pytestmark = pytest.mark.spark
@@ -27,7 +28,7 @@ QUICK = {"interval": 3, "window": 6, "readiness": 4, "down-window": 6}
 
 def play(experiment: Experiment, db: Path) -> tuple[Outcome, list[Tick]]:
     with Store.open(db) as store:
-        outcome = run(experiment, store, say=lambda message: None, watch=lambda tick: None)
+        outcome = run(experiment, store, say=lambda message: None)
         return outcome, [tick for _, tick in store.ticks(outcome.run)]
 
 
@@ -43,14 +44,15 @@ def test_q11_scales_out_and_in_and_its_result_is_that_of_a_batch_query(tmp_path:
         partitions=4,
     )
     outcome, ticks = play(steps, tmp_path / "runs.db")
-    result = outcome.result
+    assert outcome.result is not None
+    result = encode(outcome.result)
     assert (outcome.status, result["verified"]) == ("done", True)
     assert result["processed"] == result["offered"] == steps.load().total(32) > 500_000
     assert result["lost"] == 0
     assert result["rescales"]["up"] >= 1
     assert result["workers"]["max"] > 1
     assert {"mean", "p50", "p95", "p99", "max"} == result["latency"].keys()
-    assert result["backlog"]["final"] == 0
+    assert result["backlog"]["final"] < 1
     states = [tick.observation.state_rows for tick in ticks if tick.observation.state_rows]
     assert states
     # what was decided live is decided again on what was recorded
@@ -112,8 +114,10 @@ def test_on_a_standalone_master_executors_come_and_go_on_both_workers(standalone
         master=standalone,
     )
     outcome, ticks = play(up, tmp_path / "runs.db")
-    assert (outcome.status, outcome.result["verified"]) == ("done", True)
-    assert outcome.result["rescales"]["up"] >= 1
+    assert outcome.result is not None
+    assert outcome.result.figures is not None
+    assert (outcome.status, outcome.result.verified) == ("done", True)
+    assert outcome.result.figures.rescales.up >= 1
     assert max(tick.observation.executors for tick in ticks) >= 3  # a worker has room for two: both had some
     assert ticks[0].observation.requested == 1
     assert min(tick.observation.executors for tick in ticks) == 1  # not all that the master has room for
@@ -177,4 +181,4 @@ def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     assert [process.wait(timeout=240) for process in processes] == [0, 0]
     with Store.open(tmp_path / "runs.db") as store:
         results = [run.result for run in store.runs()]
-    assert [result["verified"] for result in results if result] == [True, True]
+    assert [result.verified for result in results if result] == [True, True]

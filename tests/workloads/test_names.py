@@ -8,7 +8,7 @@ from tidegate.workloads.draws import JavaRandom
 every_name = pytest.mark.parametrize("name", sorted(NAMED))
 
 
-def test_these_are_the_names() -> None:
+def test_all_names() -> None:
     assert set(NAMED) == {
         *("tide", "constant", "increasing", "decreasing", "cosine", "random"),
         *("steps", "spikes", "sine", "advertising", "traffic"),
@@ -16,10 +16,10 @@ def test_these_are_the_names() -> None:
 
 
 @every_name
-def test_a_name_gives_the_native_pattern_or_one_to_measure(name: str) -> None:
-    native, measured = named(name), named(name, 100, 1100)
-    assert (measured.duration, measured.highest()) == (100, pytest.approx(1100, rel=1e-12))
-    assert measured.means(50) / 1100 == pytest.approx(native.means(50) / native.highest(), rel=1e-6, abs=1e-9)
+def test_a_name_gives_the_native_or_a_scaled_pattern(name: str) -> None:
+    native, scaled = named(name), named(name, 100, 1100)
+    assert (scaled.duration, scaled.highest()) == (100, pytest.approx(1100, rel=1e-12))
+    assert scaled.means(50) / 1100 == pytest.approx(native.means(50) / native.highest(), rel=1e-6, abs=1e-9)
     assert named(name, peak=1100).duration == native.duration
     assert named(name, duration=100).highest() == native.highest()
 
@@ -39,42 +39,42 @@ def test_the_tide_rises_from_its_lowest_and_falls_again() -> None:
     assert (tide.rate(0), tide.rate(50), tide.total(100)) == (pytest.approx(100), 1100, 60_000)
 
 
-def test_java_s_random_numbers() -> None:
-    # what java.util.Random(1066) answers to nextDouble is in the first minute of the cosine:
+def test_random_numbers_match_java() -> None:
+    # the first nextDouble of java.util.Random(1066) determines the first minute of the cosine:
     # int(1.2e6 + 1.0e6 + u * 2e5 - 1e5) = 2227166
     first = JavaRandom(1066).double()
     assert int(2.2e6 + first * 2e5 - 1e5) == 2_227_166
-    # the first of new Random(0) in Java; of a seed the lowest 48 bits count
+    # the first number of new Random(0) in Java; only the lowest 48 bits of a seed matter
     assert JavaRandom(0).double() == 0.730967787376657
     assert JavaRandom(-1).double() == JavaRandom((1 << 48) - 1).double()
 
 
-def test_the_walk_of_the_paper() -> None:
+def test_the_random_walk_of_the_paper() -> None:
     rates = minutes.random().levels
-    # realised figures of the authors' run: mean 1.286 M, nothing in 9 minutes, the cap in 15
+    # from the authors' run: mean 1.286 M, 0 in 9 minutes, the cap in 15
     assert (round(sum(rates) / 140 / 1e6, 3), rates.count(0), rates.count(2_500_000)) == (1.286, 9, 15)
 
 
 def test_the_drifts_of_the_paper() -> None:
     up, down = minutes.increasing().levels, minutes.decreasing().levels
-    # realised figures of the authors' runs, in millions: up to 2.402, 2.273 at the end; from 2.515 down to 0.551
+    # from the authors' runs, in millions: up to 2.402, 2.273 at the end; from 2.515 down to 0.551
     assert (round(max(up) / 1e6, 3), round(up[-1] / 1e6, 3)) == (2.402, 2.273)
     assert (round(down[0] / 1e6, 3), round(down[-1] / 1e6, 3)) == (2.515, 0.551)
     assert (len(up), len(down), minutes.increasing().duration) == (140, 140, 8400)
 
 
-def test_spikes_are_the_cosine_but_for_some_minutes() -> None:
+def test_spikes_differ_from_the_cosine_in_some_minutes() -> None:
     assert minutes.cosine(chance=0.0) == named("cosine")
     spikes = np.array(minutes.cosine(chance=0.05).levels)
-    calm = 1.2e6 + 1.0e6 * np.cos(2 * np.pi * np.arange(140) / 60)
-    beside = np.abs(spikes - calm) > 100_000  # more than the noise
-    # a spike begins in about one minute of ten that are free and lasts one or two
-    assert 5 <= beside.sum() <= 28
-    assert (spikes > calm + 500_000 - 100_000).any()
-    assert (spikes < calm - 100_000).any()
+    cosine = 1.2e6 + 1.0e6 * np.cos(2 * np.pi * np.arange(140) / 60)
+    outliers = np.abs(spikes - cosine) > 100_000  # more than the noise
+    # a spike starts in about one of ten free minutes and lasts one or two
+    assert 5 <= outliers.sum() <= 28
+    assert (spikes > cosine + 500_000 - 100_000).any()
+    assert (spikes < cosine - 100_000).any()
 
 
-def test_days_are_shaped_like_the_traces_of_daedalus() -> None:
+def test_advertising_and_traffic_resemble_the_traces_of_daedalus() -> None:
     clicks, cars = named("advertising"), named("traffic")
     # YSB: mean 153.7 k/s of 400 k/s, the peak at 55 %; traffic: 30.0 k/s of 100 k/s with two spikes
     assert clicks.average() / clicks.highest() == pytest.approx(0.384, abs=0.005)
@@ -90,7 +90,7 @@ def test_the_sine_of_daedalus() -> None:
     assert [round(sine.rate(t), 6) for t in (0, 2700, 8100)] == [22_500, 40_000, 5_000]
 
 
-def test_noise_goes_around_the_peak() -> None:
+def test_noise_varies_around_the_peak() -> None:
     noisy = named("constant", 100, 1000, noise=0.1)
     rates = noisy.rates(np.arange(100))
     assert noisy.highest() == 1000
@@ -102,7 +102,7 @@ def test_without_noise_a_constant_is_plain() -> None:
     assert named("constant", 60, 100) == Constant(60, level=100)
 
 
-def test_bad_values_are_named() -> None:
+def test_invalid_values() -> None:
     with pytest.raises(UnknownName, match=r"no workload is named 'cosin'; did you mean 'cosine'\? .*trace:FILE"):
         named("cosin", 10, 10)
     with pytest.raises(InvalidInput, match=r"^workload tide: need a peak rate > 0 records/s, got -1$"):

@@ -1,4 +1,4 @@
-"""What every workload must satisfy, whatever its kind: hypothesis makes them, noise and scaling included."""
+"""Properties of all workloads, checked with Hypothesis, including noise and scaling."""
 
 import json
 import math
@@ -27,12 +27,12 @@ shapes = by_name | st.builds(Steps, durations, levels) | st.builds(Ramp, duratio
 
 @settings(deadline=None)
 @given(shapes, st.floats(0, 1))
-def test_the_integral_is_that_of_the_rate(shape: Shape, share: float) -> None:
+def test_the_integral_matches_the_rate(shape: Shape, share: float) -> None:
     end, cells = shape.duration * share, 20_000
     # midpoint rule; a step or a second of noise may be cut in the middle, which costs at most one cell of the peak each
-    by_hand = math.fsum(shape.rates((np.arange(cells) + 0.5) * end / cells)) * end / cells
-    cuts = 700 * 2 * shape.highest() * end / cells
-    assert shape.integral(end) == pytest.approx(by_hand, rel=1e-4, abs=min(cuts, 0.02 * shape.highest() * end) + 1e-9)
+    midpoint_sum = math.fsum(shape.rates((np.arange(cells) + 0.5) * end / cells)) * end / cells
+    tolerance = min(700 * 2 / cells, 0.02) * shape.highest() * end + 1e-9
+    assert shape.integral(end) == pytest.approx(midpoint_sum, rel=1e-4, abs=tolerance)
     assert shape.total(end) == math.floor(shape.integral(end))
 
 
@@ -41,8 +41,8 @@ def test_smooth_integrals_are_exact(name: str) -> None:
     shape, cells = named(name, 100, 1000), 100_000
     for end in (0.3, 17.0, 55.0, 99.99, 100.0):
         # the midpoint rule is off by a 24th of cell^2 * end * curvature: here less than 1e-5 of some 10^4 records
-        by_hand = math.fsum(shape.rates((np.arange(cells) + 0.5) * end / cells)) * end / cells
-        assert shape.integral(end) == pytest.approx(by_hand, rel=1e-8, abs=1e-5)
+        midpoint_sum = math.fsum(shape.rates((np.arange(cells) + 0.5) * end / cells)) * end / cells
+        assert shape.integral(end) == pytest.approx(midpoint_sum, rel=1e-8, abs=1e-5)
 
 
 def test_the_integral_under_noise_is_the_sum_of_its_seconds() -> None:
@@ -63,14 +63,14 @@ def test_a_record_is_created_when_the_total_passes_it(shape: Shape, share: float
         return
     moment = shape.created(record)
     assert shape.total(moment) >= record + 1
-    # a millionth of a second earlier it was not there, but where rates are so low that rounding hides the moment
+    # a microsecond earlier it did not exist, except where rates are so low that rounding hides it
     assert shape.integral(moment - 1e-6) <= record + 1 + 1e-6
     assert shape.rate(moment - 1e-6) < 1 or shape.total(moment - 1e-6) <= record
 
 
 @settings(deadline=None)
 @given(shapes)
-def test_many_records_are_created_as_each_of_them_is(shape: Shape) -> None:
+def test_created_all_agrees_with_created(shape: Shape) -> None:
     whole = shape.total(shape.duration)
     records = np.unique(np.linspace(0, max(0, whole - 1), 50).astype(np.int64))
     together = shape.created_all(records)
@@ -89,8 +89,8 @@ def test_nothing_is_offered_outside_its_duration(shape: Shape) -> None:
 
 @settings(deadline=None)
 @given(shapes)
-def test_it_comes_back_from_json_and_from_a_pickle(shape: Shape) -> None:
-    _ = shape.created(0)  # what was summed up does not travel
+def test_it_survives_json_and_pickle(shape: Shape) -> None:
+    _ = shape.created(0)  # fills the caches, which are not pickled
     assert from_spec(json.loads(json.dumps(shape.spec()))) == shape
     assert pickle.loads(pickle.dumps(shape)) == shape
     assert len(pickle.dumps(shape)) < 1600
@@ -98,26 +98,26 @@ def test_it_comes_back_from_json_and_from_a_pickle(shape: Shape) -> None:
 
 @settings(deadline=None)
 @given(shapes, durations, peaks)
-def test_scaled_it_has_the_same_pattern(shape: Shape, duration: float, peak: float) -> None:
+def test_scaling_keeps_the_pattern(shape: Shape, duration: float, peak: float) -> None:
     other = shape.scaled(duration, peak)
     assert (other.duration, other.highest()) == (duration, pytest.approx(peak, rel=1e-12))
     if isinstance(shape, Noisy):
         shape, other = shape.of, other.of  # type: ignore[attr-defined]
-    shares = np.array([0.01371, 0.12345, 0.50123, 0.87317])  # none at the edge of a step
-    wanted = shape.rates(shares * shape.duration) * (peak / shape.highest())
-    assert other.rates(shares * duration) == pytest.approx(wanted, rel=1e-6, abs=1e-9 * peak)
+    shares = np.array([0.01371, 0.12345, 0.50123, 0.87317])  # not at the edge of a step
+    expected = shape.rates(shares * shape.duration) * (peak / shape.highest())
+    assert other.rates(shares * duration) == pytest.approx(expected, rel=1e-6, abs=1e-9 * peak)
     whole = shape.integral(shape.duration) * (duration / shape.duration) * (peak / shape.highest())
     assert other.integral(duration) == pytest.approx(whole, rel=1e-9)
 
 
-def test_what_is_not_given_is_not_scaled() -> None:
+def test_scaling_changes_only_what_is_passed() -> None:
     steps = Steps(10, levels=(1, 3))
     assert steps.scaled() == steps
     assert steps.scaled(peak=6) == Steps(10, levels=(2, 6))
     assert steps.scaled(duration=20) == Steps(20, levels=(1, 3))
 
 
-def test_the_peak_is_hit_exactly_where_a_factor_would_be_rounded() -> None:
+def test_the_peak_is_exact_where_a_factor_would_be_rounded() -> None:
     # 2227166 * (1000 / 2227166) need not be 1000
     assert max(named("cosine", 60, 1000).rates(np.arange(0, 60, 0.1))) == 1000.0
 
@@ -125,7 +125,7 @@ def test_the_peak_is_hit_exactly_where_a_factor_would_be_rounded() -> None:
 def test_steps_have_no_drift_at_their_edges() -> None:
     # summed one by one, ten times 0.1 is 0.9999999999999999 and three thousand times 0.1 is 300.0000000000056
     assert [Steps(n, levels=(0.1,) * n).total(n) for n in (10, 3000)] == [1, 300]
-    # 7 s for three levels: 7/3 s are no binary number, but 3 * 7/3 records are 7
+    # 7 s for three levels: 7/3 s is not a binary number, but 3 * 7/3 records are 7
     assert Steps(7, levels=(3, 3, 3)).total(7) == 21
     assert [Steps(7, levels=(3, 3, 3)).integral(k * 7 / 3) for k in (1, 2, 3)] == [7, 14, 21]
 
@@ -136,30 +136,30 @@ def test_whole_and_half_waves_have_no_rounding_error() -> None:
         assert [wave.total(30 * half) for half in (2 * cycles, 2 * cycles - 1)] == [6000 * cycles, 6000 * cycles - 3000]
 
 
-def test_records_around_a_stretch_of_nothing() -> None:
+def test_records_around_a_pause() -> None:
     # two records a second for 10 s, nothing for 20 s, one a second for 10 s
     steps = Steps(40, levels=(2, 0, 0, 1))
     assert steps.created_all([0, 18, 19, 20, 29, 30]).tolist() == [0.5, 9.5, 10.0, 31.0, 40.0, 40.0]
     assert [steps.total(t) for t in (9.99, 10, 20, 30.5, 31, 40)] == [19, 20, 20, 20, 21, 30]
-    # a start without any: the first record comes after a second at one a second
+    # no records at first: the first one comes after a second at one per second
     assert Steps(20, levels=(0, 1)).created(0) == 11.0
 
 
-def test_a_workload_of_nothing_creates_nothing() -> None:
-    for nothing in (Constant(10, level=0), Steps(10, levels=(0, 0)), Ramp(10, 0, 0), Wave(10, 0, 0, period=1)):
-        assert (nothing.total(10), nothing.created(0)) == (0, 10)
+def test_a_workload_without_records() -> None:
+    for empty in (Constant(10, level=0), Steps(10, levels=(0, 0)), Ramp(10, 0, 0), Wave(10, 0, 0, period=1)):
+        assert (empty.total(10), empty.created(0)) == (0, 10)
         with pytest.raises(InvalidInput, match="all its rates are 0"):
-            nothing.scaled(peak=5)
+            empty.scaled(peak=5)
 
 
-def test_arrays_keep_their_form() -> None:
+def test_arrays_keep_their_shape() -> None:
     wave = named("tide", 60, 100)
     assert wave.created_all(np.arange(20_000).reshape(2, 10_000)).shape == (2, 10_000)  # more than a block
     assert wave.created_all([]).shape == (0,)
     assert wave.rates([[0, 1], [2, 3]]).shape == (2, 2)
 
 
-def test_means_are_of_equal_parts() -> None:
+def test_means_of_equal_parts() -> None:
     # 0..10 s at 4/s, 10..20 s at 8/s; parts of 20/3 s: 4, then 10/3 s at 4 and 10/3 s at 8, then 8
     assert Steps(20, levels=(4, 8)).means(3) == pytest.approx([4, 6, 8])
     assert Steps(20, levels=(4, 8)).average() == 6
@@ -180,26 +180,26 @@ def test_a_curve_is_level_at_its_points_and_between_them() -> None:
 
 
 def test_noise_is_seeded_and_bounded() -> None:
-    calm = Ramp(600, first=0, last=1000)
-    noisy, times = calm.noisy(seed=3, share=0.2), np.arange(0, 600, 0.5)
-    factors = noisy.rates(times[1:]) / calm.rates(times[1:])
+    pattern = Ramp(600, first=0, last=1000)
+    noisy, times = pattern.noisy(seed=3, share=0.2), np.arange(0, 600, 0.5)
+    factors = noisy.rates(times[1:]) / pattern.rates(times[1:])
     assert noisy.rates(times).min() >= 0
     assert 0.8 <= factors.min() < 0.81  # uniform, of 600 draws: the extremes are near
     assert 1.19 < factors.max() <= 1.2
     assert factors[1::2] == pytest.approx(factors[2::2])  # one factor for both halves of a second
-    assert calm.noisy(3, 0.2) == noisy
-    assert np.array_equal(calm.noisy(3, 0.2).rates(times), noisy.rates(times))
-    assert not np.array_equal(calm.noisy(4, 0.2).rates(times), noisy.rates(times))
+    assert pattern.noisy(3, 0.2) == noisy
+    assert np.array_equal(pattern.noisy(3, 0.2).rates(times), noisy.rates(times))
+    assert not np.array_equal(pattern.noisy(4, 0.2).rates(times), noisy.rates(times))
     assert noisy.highest() == 1000  # the pattern's
 
 
-def test_noise_of_long_runs_has_no_more_pieces_than_a_day_has_seconds() -> None:
+def test_noise_has_at_most_as_many_factors_as_a_day_has_seconds() -> None:
     week = Constant(7 * 86_400, level=100).noisy(0, 0.5)
-    # pieces of 7 s
+    # each factor lasts 7 s
     assert week.rate(0.1) == week.rate(6.9) != week.rate(7.1)
 
 
-def test_bad_values_are_named() -> None:
+def test_invalid_values() -> None:
     with pytest.raises(InvalidInput, match=r"^workload constant: need duration > 0 s, got 0$"):
         Constant(0, level=1)
     with pytest.raises(InvalidInput, match=r"^workload constant: need duration > 0 s, got inf$"):
@@ -212,11 +212,11 @@ def test_bad_values_are_named() -> None:
         Steps(10, levels=())
     with pytest.raises(InvalidInput, match="need a finite rate at all times, its highest is inf"):
         Constant(10, level=math.inf)
-    with pytest.raises(InvalidInput, match=r"need points whose shares rise from 0 to 1, got \[0, 0.5\]"):
+    with pytest.raises(InvalidInput, match=r"need points with increasing shares from 0 to 1, got \[0, 0.5\]"):
         Curve(10, points=((0, 1), (0.5, 1)))
     with pytest.raises(InvalidInput, match=r"workload ramp: need 0 <= noise <= 1, a share of the rate, got 1.5"):
         Ramp(10, 0, 1).noisy(0, 1.5)
-    with pytest.raises(InvalidInput, match="lasts 5 s, what it is made of 10 s"):
+    with pytest.raises(InvalidInput, match="its duration is 5 s, that of its pattern 10 s"):
         Noisy(5, Ramp(10, 0, 1), 0, 0.1)
     with pytest.raises(InvalidInput, match="need a peak rate > 0 records/s, got inf"):
         Constant(10, level=1).scaled(peak=math.inf)
@@ -224,5 +224,5 @@ def test_bad_values_are_named() -> None:
         from_spec({"kind": "wavy"})
 
 
-def test_every_kind_is_known() -> None:
+def test_all_kinds_are_registered() -> None:
     assert sorted(KINDS) == ["constant", "curve", "noisy", "ramp", "steps", "wave"]

@@ -13,18 +13,18 @@ START = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that messages name files as a user would."""
+    """So that error messages contain relative file names."""
     monkeypatch.chdir(tmp_path)
 
 
-def of(text: str, option: str = "") -> Shape:
+def trace_of(text: str, option: str = "") -> Shape:
     Path("day.csv").write_text(text, encoding="utf-8")
     return named(f"trace:day.csv{option}")
 
 
-def refusal(text: str, option: str = "") -> str:
+def error_of(text: str, option: str = "") -> str:
     with pytest.raises(InvalidInput) as caught:
-        of(text, option)
+        trace_of(text, option)
     return str(caught.value)
 
 
@@ -38,28 +38,28 @@ def parquet_of(**columns: object) -> str:
     [
         "time,rate\n0,5\n60,0\n120,7.5\n",
         "0,5\n60,0\n120,7.5\n",  # no header
-        "Rate , TIME,host\n5,1714564800,a\n0,1714564860,b\n7.5,1714564920,c\n",  # any order, others beside, an epoch
+        "Rate , TIME,host\n5,1714564800,a\n0,1714564860,b\n7.5,1714564920,c\n",  # any order, extra columns, epoch times
         "\ufefftime,rate\r\n\r\n0,5\r\n60,0\r\n120,7.5\r\n\r\n",  # as Excel writes it
         "time,rate\n2024-05-01T12:00:00Z,5\n2024-05-01T12:01:00Z,0\n2024-05-01T14:02:00+02:00,7.5\n",
         "2024-05-01 12:00:00,5\n2024-05-01 12:01:00,0\n2024-05-01 12:02:00,7.5\n",
         "-60,5e0\n0,0\n60,7.5\n",
     ],
 )
-def test_csv_in_many_forms(text: str) -> None:
-    assert of(text) == Steps(180, levels=(5, 0, 7.5))
+def test_csv_variants(text: str) -> None:
+    assert trace_of(text) == Steps(180, levels=(5, 0, 7.5))
 
 
-def test_one_column_is_a_rate_for_each_second() -> None:
-    assert of("3\n0\n\n4\n") == Steps(3, levels=(3, 0, 4))
-    assert of("3\n") == Steps(1, levels=(3,))
+def test_a_single_column_is_one_rate_per_second() -> None:
+    assert trace_of("3\n0\n\n4\n") == Steps(3, levels=(3, 0, 4))
+    assert trace_of("3\n") == Steps(1, levels=(3,))
 
 
-def test_a_clock_may_be_a_little_off() -> None:
-    assert of("0,1\n0.98,2\n2.0,3\n3,4\n") == Steps(4, levels=(1, 2, 3, 4))
+def test_small_deviations_of_the_clock_are_tolerated() -> None:
+    assert trace_of("0,1\n0.98,2\n2.0,3\n3,4\n") == Steps(4, levels=(1, 2, 3, 4))
 
 
-def test_it_is_native_or_to_measure() -> None:
-    native = of("0,5\n60,0\n120,10\n")
+def test_a_trace_is_native_or_scaled() -> None:
+    native = trace_of("0,5\n60,0\n120,10\n")
     assert (native.duration, native.highest(), native.total(180)) == (180, 10, 900)
     # 6 s, the peak 1000: two seconds each at 500/s, 0/s and 1000/s
     assert named("trace:day.csv", 6, 1000) == Steps(6, levels=(500, 0, 1000))
@@ -67,8 +67,8 @@ def test_it_is_native_or_to_measure() -> None:
 
 
 def test_a_file_that_changes_is_read_again() -> None:
-    assert of("1\n2\n").highest() == 2
-    assert of("1\n2\n3\n").highest() == 3
+    assert trace_of("1\n2\n").highest() == 2
+    assert trace_of("1\n2\n3\n").highest() == 3
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -85,26 +85,26 @@ def test_parquet_with_other_times(times: list[object]) -> None:
     assert named(parquet_of(rate=[5.5, 0.0, 7.0], time=times)) == Steps(3 * step, levels=(5.5, 0, 7))
 
 
-def test_gaps_are_filled_on_demand() -> None:
+def test_gaps_are_filled_on_request() -> None:
     # 2, 3 and 4 are missing, and 7 and 8
     text = "time,rate\n0,5\n1,6\n5,7\n6,8\n9,9\n"
-    assert refusal(text) == (
-        "trace day.csv, line 4: a gap: 5 comes 4 s after the row before, the usual step is 1 s; "
-        "fill gaps with nothing or with the rate before them: trace:day.csv?gaps=zero or trace:day.csv?gaps=hold"
+    assert error_of(text) == (
+        "trace day.csv, line 4: gap: 5 comes 4 s after the previous row, the usual step is 1 s; "
+        "fill gaps with zeros or with the previous rate: trace:day.csv?gaps=zero or trace:day.csv?gaps=hold"
     )
-    assert of(text, "?gaps=zero") == Steps(10, levels=(5, 6, 0, 0, 0, 7, 8, 0, 0, 9))
-    assert of(text, "?gaps=hold") == Steps(10, levels=(5, 6, 6, 6, 6, 7, 8, 8, 8, 9))
-    assert of("0,1\n1,2\n", "?gaps=zero") == Steps(2, levels=(1, 2))  # nothing to fill
+    assert trace_of(text, "?gaps=zero") == Steps(10, levels=(5, 6, 0, 0, 0, 7, 8, 0, 0, 9))
+    assert trace_of(text, "?gaps=hold") == Steps(10, levels=(5, 6, 6, 6, 6, 7, 8, 8, 8, 9))
+    assert trace_of("0,1\n1,2\n", "?gaps=zero") == Steps(2, levels=(1, 2))  # nothing to fill
 
 
-def test_a_gap_in_parquet_is_told_by_its_row_and_time() -> None:
+def test_the_error_for_a_gap_in_parquet_has_row_and_time() -> None:
     times = pa.array([START + timedelta(seconds=k) for k in (0, 1, 2, 10)], pa.timestamp("us", "UTC"))
-    with pytest.raises(InvalidInput, match=r"^trace day.parquet, row 4: a gap: 2024-05-01 12:00:10\S* comes 8 s after"):
+    with pytest.raises(InvalidInput, match=r"^trace day.parquet, row 4: gap: 2024-05-01 12:00:10\S* comes 8 s after"):
         named(parquet_of(time=times, rate=[1, 2, 3, 4]))
 
 
 @pytest.mark.parametrize(
-    ("text", "sentence"),
+    ("text", "message"),
     [
         ("", ": the file is empty"),
         ("\n \n", ": the file is empty"),
@@ -122,23 +122,23 @@ def test_a_gap_in_parquet_is_told_by_its_row_and_time() -> None:
         ("0,1\nsoon,2\n", ", line 2: need seconds or an ISO 8601 time, found 'soon'"),
         ("0,1\nnan,2\n", ", line 2: need seconds or an ISO 8601 time, found nan"),
         ("0,1\n,2\n", ", line 2: need seconds or an ISO 8601 time, found nothing"),
-        ("0,1\n2,1\n1,1\n", ", line 3: need times that rise, but 1 comes after 2"),
-        ("time,rate\n0,1\n1,1\n1,1\n", ", line 4: need times that rise, but 1 comes after 1"),
+        ("0,1\n2,1\n1,1\n", ", line 3: need increasing times, but 1 comes after 2"),
+        ("time,rate\n0,1\n1,1\n1,1\n", ", line 4: need increasing times, but 1 comes after 1"),
         (
             "0,1\n1,1\n2,1\n2.5,1\n",
-            ", line 4: need even steps, but 2.5 comes 0.5 s after the row before, the usual step is 1 s",
+            ", line 4: need equal steps, but 2.5 comes 0.5 s after the previous row, the usual step is 1 s",
         ),
-        ("0,1\n", ": need two rows or more, the time between which is the step; found 1"),
-        ("0,0\n1,0\n", ": all rates are 0: there is nothing to offer"),
-        ("0\n0\n", ": all rates are 0: there is nothing to offer"),
+        ("0,1\n", ": need at least two rows to determine the step, found 1"),
+        ("0,0\n1,0\n", ": all rates are 0: need at least one above 0"),
+        ("0\n0\n", ": all rates are 0: need at least one above 0"),
     ],
 )
-def test_what_cannot_be_a_trace_is_refused_with_its_place(text: str, sentence: str) -> None:
-    assert refusal(text) == f"trace day.csv{sentence}"
+def test_errors_for_invalid_csv_name_the_place(text: str, message: str) -> None:
+    assert error_of(text) == f"trace day.csv{message}"
 
 
 @pytest.mark.parametrize(
-    ("columns", "sentence"),
+    ("columns", "message"),
     [
         ({"time": [0, 1], "load": [1, 2]}, ": need the columns time and rate, found time, load"),
         ({"time": [0, 1], "rate": [1, -2]}, ", row 2: need a finite rate >= 0 records/s, found -2"),
@@ -147,19 +147,19 @@ def test_what_cannot_be_a_trace_is_refused_with_its_place(text: str, sentence: s
         ({"time": [0, 1], "rate": [float("nan"), 1]}, ", row 1: need a finite rate >= 0 records/s, found nan"),
         ({"time": [0, None], "rate": [1, 2]}, ", row 2: need seconds or an ISO 8601 time, found nothing"),
         ({"time": [START, None], "rate": [1, 2]}, ", row 2: need seconds or an ISO 8601 time, found nothing"),
-        ({"time": [1, 0], "rate": [1, 2]}, ", row 2: need times that rise, but 0 comes after 1"),
+        ({"time": [1, 0], "rate": [1, 2]}, ", row 2: need increasing times, but 0 comes after 1"),
         ({"time": pa.array([], pa.int64()), "rate": pa.array([], pa.int64())}, ": the file has no rows"),
     ],
 )
-def test_what_cannot_be_a_trace_in_parquet(columns: dict[str, object], sentence: str) -> None:
+def test_errors_for_invalid_parquet_name_the_place(columns: dict[str, object], message: str) -> None:
     name = parquet_of(**columns)
     with pytest.raises(InvalidInput) as caught:
         named(name)
-    assert str(caught.value) == f"trace day.parquet{sentence}"
+    assert str(caught.value) == f"trace day.parquet{message}"
 
 
 def test_files_that_cannot_be_read() -> None:
-    for name, sentence in {
+    for name, message in {
         "trace:none.csv": "trace none.csv: cannot be read: No such file or directory",
         "trace:.": "trace .: cannot be read: Is a directory",
         "trace:": "workload trace:: need a file, as in trace:day.csv",
@@ -168,7 +168,7 @@ def test_files_that_cannot_be_read() -> None:
     }.items():
         with pytest.raises(InvalidInput) as caught:
             named(name)
-        assert str(caught.value) == sentence
+        assert str(caught.value) == message
 
 
 def test_files_of_other_kinds() -> None:

@@ -1,5 +1,5 @@
-"""Tune on the first two thirds of a trace, and look at the last third with what was found: settings that only fit the
-days they were searched on are of no use on the next.
+"""Tuning on the first two thirds of a trace, with evaluation on the last third: settings that only fit the days they
+were tuned on are of no use on the next.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tidegate.backtest.recommendation import order
 from tidegate.backtest.request import start
-from tidegate.backtest.tune import Aim, Found, Means, Score, Settings, score, tune
+from tidegate.backtest.tune import Aim, Execution, Score, SearchResult, Settings, score, tune
+from tidegate.compare.ranking import order
 from tidegate.core import InvalidInput
 from tidegate.experiment.settings import Experiment
 from tidegate.workloads.steps import Steps
 
-#: share of the trace that is searched on
+#: share of the trace used for tuning
 TUNED_ON = 2 / 3
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """Scores of the start and of the best settings, on the part that was searched and on the one kept out; and of the
-    best on the whole trace.
+    """Scores of the initial and of the best settings, each on the tuning part and on the held-out part, and of the best
+    on the whole trace.
     """
 
     policy: str
-    given: Mapping[str, float | str]
-    found: Found
+    initial: Mapping[str, float | str]
+    result: SearchResult
     default: tuple[Score, Score]
     tuned: tuple[Score, Score]
     whole: Score
@@ -36,27 +36,27 @@ class Tuning:
 
     @property
     def options(self) -> Settings:
-        return self.found.options
+        return self.result.options
 
     @property
     def better(self) -> bool:
-        """On the part that was kept out."""
+        """Whether the best settings are better than the initial ones on the held-out part."""
         before, after = self.default[1], self.tuned[1]
         return order(after.late, after.seconds, self.allowed) < order(before.late, before.seconds, self.allowed)
 
 
 def check(e: Experiment) -> None:
-    """Refuse a trace that cannot be divided."""
+    """Reject a trace that cannot be split."""
     for name, levels in _levels(e).items():
         if len(levels) < 2 or not any(levels):
-            told = f"{len(levels)} rows, {sum(1 for level in levels if level)} of them above 0"
+            counts = f"{len(levels)} rows, {sum(1 for level in levels if level)} of them above 0"
             raise InvalidInput(
-                f"tune: need two rows or more and some records in each part of the trace, {name}: {told}"
+                f"tune: need two rows or more and some records in each part of the trace, {name}: {counts}"
             )
 
 
 def parts(e: Experiment, folder: Path) -> tuple[Experiment, Experiment]:
-    """The same on the first two thirds and on the last third of its trace, which are written to a folder."""
+    """The experiment on the first two thirds and on the last third of its trace. Both parts are written to a folder."""
     check(e)
     step = e.duration / sum(len(levels) for levels in _levels(e).values())
     first, last = (_part(e, folder / f"{name}.csv", levels, step) for name, levels in _levels(e).items())
@@ -72,11 +72,11 @@ def _levels(e: Experiment) -> dict[str, tuple[float, ...]]:
 
 def _part(e: Experiment, path: Path, levels: Sequence[float], step: float) -> Experiment:
     _write(path, "time,rate\n" + "".join(f"{k * step!r},{level!r}\n" for k, level in enumerate(levels)))
-    # batches as large as on the whole trace: it is the same query
-    made = replace(
+    # the batch limit of the whole trace, as it is the same query
+    part = replace(
         e, workload=f"trace:{path}", duration=len(levels) * step, peak=float(max(levels)), limit=e.max_batch_records
     )
-    return replace(made, initial=start(made))
+    return replace(part, initial=start(part))
 
 
 def _write(path: Path, text: str) -> None:
@@ -87,13 +87,14 @@ def _write(path: Path, text: str) -> None:
         raise InvalidInput(f"cannot write {path}: {os.strerror(error.errno or 0)}") from None
 
 
-def tuning(e: Experiment, folder: Path, aim: Aim, means: Means) -> Tuning | None:
-    """Search, and compare with the start on both parts; None where it was interrupted before anything was known."""
+def tuning(e: Experiment, folder: Path, aim: Aim, execution: Execution) -> Tuning | None:
+    """Tune, and compare with the initial settings on both parts; None if interrupted before the first result."""
     first, last = parts(e, folder)
-    found, seeds = tune(first, aim, means), means.seeds
-    if found.start is None or found.best is None:
+    result, seeds = tune(first, aim, execution), execution.seeds
+    if result.start is None or result.best is None:
         return None
-    changed, own = {**e.options, **found.options}, found.start.score
-    kept_out = score(last, seeds), score(replace(last, options=changed), seeds)
-    whole = score(replace(e, options=changed), seeds)
-    return Tuning(e.policy, e.options, found, (own, kept_out[0]), (found.best.score, kept_out[1]), whole, aim.allowed)
+    options, initial = {**e.options, **result.options}, result.start.score
+    held_out = score(last, seeds), score(replace(last, options=options), seeds)
+    whole = score(replace(e, options=options), seeds)
+    default, tuned = (initial, held_out[0]), (result.best.score, held_out[1])
+    return Tuning(e.policy, e.options, result, default, tuned, whole, aim.allowed)

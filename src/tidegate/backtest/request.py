@@ -1,4 +1,4 @@
-"""What policies would have cost on a trace of one's own, and how often they would have missed the objective."""
+"""The runs of a backtest: policies on a user's own trace, simulated."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from tidegate.backtest.slo_violations import stretches
-from tidegate.compare.cell_runner import Bench, Steps, measured
+from tidegate.backtest.slo_violations import late_stretches
+from tidegate.compare.cell_runner import Bench, profiled
 from tidegate.compare.cells import SIMULATED, TRACE
 from tidegate.compare.grid import Grid, grid
+from tidegate.deployment.simulated import simulate
 from tidegate.experiment.settings import Experiment
-from tidegate.experiment.simulation import batch_model, capacity, offered, oracles, simulate
-from tidegate.profiling.profile import cost
+from tidegate.experiment.simulation import batch_model, capacity, offered, oracles
+from tidegate.runs import RunResult
 from tidegate.score.latency import LatencyDistribution
 from tidegate.score.trace import RunTrace
 from tidegate.sim.batch_model import bundled, model
 from tidegate.workloads import named
 
-#: by how much more than what comes in the trace's first minute the executors of the start can do
+#: capacity of the initial executors, as a multiple of the load in the trace's first minute
 SPARE = 1.2
 FIRST = 60.0
-#: fields of an experiment that a backtest may be told
+#: fields of an experiment that a backtest may set
 FIELDS = ("slo", "minimum", "maximum", "initial", "trigger", "period", "price")
 
 
 @dataclass(frozen=True, slots=True)
 class Backtest:
-    """What is asked. `policies` are as in the file of a comparison, `run` are fields of an experiment."""
+    """A request. `policies` have the form of a comparison's file, `run` holds fields of an experiment."""
 
     trace: str
     model: str
@@ -49,37 +50,39 @@ class Backtest:
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
-    """A peak that no allowed number of executors can keep up with: its rate is the mean over the objective's time."""
+class Overload:
+    """A peak above the capacity of the maximum number of executors; `rate` is its mean over the SLO's time."""
 
     rate: float
-    #: when it begins, seconds from the trace's start
+    #: its begin, in seconds from the trace's start
     at: float
-    #: of the most executors, records/s, and for how many seconds more than that arrives
+    #: capacity of the maximum number of executors in records/s, and seconds in which more arrives
     capacity: float
     seconds: float
-    #: executors that could; None where more of them are of no use
+    #: executors that would be enough; None if no number would
     needed: int | None
 
 
-def experiment(asked: Backtest) -> Experiment:
-    """The trace at its own rates and length, without a policy that matters. Bad traces and models are refused here."""
-    own = named(asked.workload)
-    found = model(asked.model)
+def experiment(request: Backtest) -> Experiment:
+    """The experiment for a trace at its own rates and length; its policy is a placeholder. Rejects invalid traces and
+    models.
+    """
+    trace = named(request.workload)
+    batches = model(request.model)
     values: dict[str, Any] = {
         **SIMULATED,
         "noise": 0.0,
-        **asked.run,
-        "duration": float(own.duration),
-        "peak": float(own.highest()),
+        **request.run,
+        "duration": float(trace.duration),
+        "peak": float(trace.highest()),
     }
-    file = "" if asked.model in bundled() else asked.model
-    made = Experiment(**values, job=found.job, model=file, workload=asked.workload, policy="static")
-    return made if made.initial is not None else replace(made, initial=start(made))
+    file = "" if request.model in bundled() else request.model
+    e = Experiment(**values, job=batches.job, model=file, workload=request.workload, policy="static")
+    return e if e.initial is not None else replace(e, initial=start(e))
 
 
 def start(e: Experiment) -> int:
-    """Executors that were there when the trace began: enough for its first minute, with something to spare."""
+    """Initial executors: enough for the first minute of the trace, with some spare capacity."""
     span = min(FIRST, e.duration)
     return _least(e, float(offered(e).by(span)) / span * SPARE) or e.maximum
 
@@ -89,41 +92,41 @@ def _least(e: Experiment, rate: float, most: int | None = None) -> int | None:
     return next((n for n in numbers if capacity(e, n) >= rate), None)
 
 
-def beyond(e: Experiment) -> Beyond | None:
-    """Whether the trace's peak is above what the most executors can do. Shorter ones than the objective can wait."""
-    arrivals, able = offered(e), capacity(e, e.maximum)
+def peak_overload(e: Experiment) -> Overload | None:
+    """The trace's highest peak if it exceeds the maximum capacity. Peaks shorter than the SLO can be queued."""
+    arrivals, highest = offered(e), capacity(e, e.maximum)
     span = min(e.slo, e.duration)
     begins = arrivals.times[arrivals.times <= e.duration - span]
     means = (arrivals.by(begins + span) - arrivals.by(begins)) / span
     at = int(np.argmax(means))
-    if means[at] <= able:
+    if means[at] <= highest:
         return None
     steps = np.diff(arrivals.times)
-    above = np.diff(arrivals.totals) > able * steps
+    above = np.diff(arrivals.totals) > highest * steps
     needed = _least(e, float(means[at]), batch_model(e).ceiling)
-    return Beyond(float(means[at]), float(begins[at]), able, float(steps[above].sum()), needed)
+    return Overload(float(means[at]), float(begins[at]), highest, float(steps[above].sum()), needed)
 
 
 def least_static(e: Experiment, allowed: float) -> int:
-    """The fewest executors that, always there, are late for no more than the allowed share; the most if none are."""
+    """The smallest constant number of executors with at most the allowed share of late records; else the maximum."""
     low, high = e.minimum, e.maximum
     while low < high:
         middle = (low + high) // 2
-        trial = simulate(replace(e, policy="static", options={"executors": middle}))
-        low, high = (low, middle) if LatencyDistribution.of(trial).share_above(e.slo) <= allowed else (middle + 1, high)
+        trace = simulate(replace(e, policy="static", options={"executors": middle}))
+        low, high = (low, middle) if LatencyDistribution.of(trace).share_above(e.slo) <= allowed else (middle + 1, high)
     return low
 
 
-def backtest_grid(asked: Backtest, e: Experiment, static: int) -> Grid:
-    """The runs as a comparison: the policies, and `static` beside them."""
+def backtest_grid(request: Backtest, e: Experiment, static: int) -> Grid:
+    """The runs as the grid of a comparison: the policies, and `static` executors as a reference."""
     fixed = {"name": "static", "label": label(static), "options": {"executors": static}}
     shared = {name: getattr(e, name) for name in FIELDS if getattr(e, name) is not None}
     values = {
-        "title": f"Backtest of {asked.file}",
-        "policies": [*asked.policies, fixed],
+        "title": f"Backtest of {request.file}",
+        "policies": [*request.policies, fixed],
         "jobs": [{"name": e.job, "model": e.model}],
-        "workloads": [{"name": asked.workload, "label": asked.file}],
-        "seeds": asked.seeds,
+        "workloads": [{"name": request.workload, "label": request.file}],
+        "seeds": request.seeds,
         "run": {**shared, "noise": 0.0},
     }
     return grid(values, "backtest")
@@ -134,9 +137,9 @@ def label(static: int) -> str:
 
 
 def bench() -> Bench:
-    """The simulators, with figures that say when records were late, and what profiling cost."""
-    return Bench(simulate, oracles, _figures)
+    """The simulators, with late stretches added to the results."""
+    return Bench(profiled, oracles, _with_stretches)
 
 
-def _figures(trial: RunTrace, e: Experiment, oracle: Any, steps: Steps) -> Mapping[str, Any]:
-    return {**measured(trial, e, oracle, steps), "late": stretches(trial, e.slo), **cost(e)}
+def _with_stretches(result: RunResult, trace: RunTrace, e: Experiment) -> RunResult:
+    return replace(result, late=late_stretches(trace, e.slo))

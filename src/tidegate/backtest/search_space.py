@@ -1,4 +1,6 @@
-"""What of a policy can be tuned, and how candidates are drawn: by factors, within bounds around what is set now."""
+"""The search space of tuning: the parameters of a policy, and random candidates within a factor of the current
+values.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +12,23 @@ from random import Random
 from tidegate.core import Parameter
 from tidegate.presets import Options, preset
 
-#: by which a value may differ from where the search starts
+#: factor by which a value may differ from the initial one
 REACH = 4.0
-#: guards that are tuned with every policy
+#: guards that are tuned for every policy
 GUARDS = ("down-window", "cooldown-up", "cooldown-down")
-#: how often to look, what the query is, and how many when nothing is decided: not for a search to change
-LEFT = ("interval", "trigger", "executors")
-#: never changes its mind, so there is nothing to temper
+#: parameters that are not tuned: decision interval, properties of the query, a fixed number of executors
+EXCLUDED = ("interval", "trigger", "executors")
+#: the policy that never rescales, so it has nothing to tune
 FIXED = "static"
-#: seconds, of times that are off (0) where the search starts
+#: bounds in seconds for durations that are initially off (0)
 SHORTEST, LONGEST = 15.0, 1200.0
-#: chances that a knob is turned, and that one which can be off is switched
+#: probability that a knob is changed, and that one which can be off is switched on or off
 TURNED, SWITCHED = 0.5, 0.25
 
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """A number between `low` and `high`, and 0 too where that switches it off."""
+    """A tunable number between `low` and `high`; with `off`, 0 is also valid and switches it off."""
 
     parameter: Parameter
     start: float
@@ -39,7 +41,7 @@ class Knob:
         return self.parameter.name
 
     def draw(self, now: float, reach: float, random: Random) -> float:
-        """Another value, at most a factor `reach` from `now`; on a log scale, so that half and double are as likely."""
+        """A random value within a factor `reach` of `now`, on a log scale: half and double are equally likely."""
         if self.off and random.random() < SWITCHED:
             now = 0.0 if now else self.low * (self.high / self.low) ** random.random()
         if now:
@@ -55,32 +57,33 @@ class Knob:
         return within if self.parameter.admits(within) else self.start
 
 
-def knobs(policy: str, given: Options) -> list[Knob]:
-    """Those of a policy, from its options on. Texts, switches and times between decisions are left as they are."""
+def knobs(policy: str, options: Options) -> list[Knob]:
+    """The knobs of a policy, starting from its options. Text parameters, switches and intervals are not tuned."""
     if policy == FIXED:
         return []
-    known = preset(policy)
-    own = [one for one in known.own.values() if one.name not in LEFT]
-    found = [*own, *(known.guards[name] for name in GUARDS if name in known.guards)]
-    made = [_knob(one, given.get(one.name, one.default)) for one in found]
-    return [knob for knob in made if knob is not None]
+    definition = preset(policy)
+    own = [parameter for parameter in definition.own.values() if parameter.name not in EXCLUDED]
+    tunable = [*own, *(definition.guards[name] for name in GUARDS if name in definition.guards)]
+    candidates = [_knob(parameter, options.get(parameter.name, parameter.default)) for parameter in tunable]
+    return [knob for knob in candidates if knob is not None]
 
 
-def _knob(one: Parameter, start: float | str) -> Knob | None:
-    if isinstance(one.default, str) or isinstance(start, str) or (isinstance(one.default, int) and one.most == 1):
+def _knob(parameter: Parameter, start: float | str) -> Knob | None:
+    switch = isinstance(parameter.default, int) and parameter.most == 1
+    if isinstance(parameter.default, str) or isinstance(start, str) or switch:
         return None
-    off = one.unit == "s" and one.above is None and one.default == 0
+    off = parameter.unit == "s" and parameter.above is None and parameter.default == 0
     if not off and start <= 0:
         return None
     low, high = (start / REACH, start * REACH) if start else (SHORTEST, LONGEST)
-    most = one.most if one.most is not None else max(1.0, start) if one.unit == "share" else math.inf
-    return Knob(one, float(start), max(low, one.least or 0.0), min(high, most), off)
+    most = parameter.most if parameter.most is not None else max(1.0, start) if parameter.unit == "share" else math.inf
+    return Knob(parameter, float(start), max(low, parameter.least or 0.0), min(high, most), off)
 
 
-def turned(found: Sequence[Knob], now: Mapping[str, float], reach: float, random: Random) -> dict[str, float]:
-    """A candidate near `now`: at least one knob is turned, the others as chance has it."""
-    must = random.randrange(len(found))
+def turned(knobs: Sequence[Knob], now: Mapping[str, float], reach: float, random: Random) -> dict[str, float]:
+    """A random candidate near `now`, with at least one knob changed."""
+    must = random.randrange(len(knobs))
     return {
         knob.name: knob.draw(now[knob.name], reach, random) if k == must or random.random() < TURNED else now[knob.name]
-        for k, knob in enumerate(found)
+        for k, knob in enumerate(knobs)
     }

@@ -1,44 +1,43 @@
-"""When records were late: the stretches of time in which those arrived that missed the objective."""
+"""When records were late: the periods in which records arrived that missed the SLO."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from tidegate.runs import LateStretch
 from tidegate.score.latency import everything
 from tidegate.score.trace import Array, RunTrace
 
-#: stretches that are told
+#: number of stretches listed
 WORST = 3
-#: what is at least so close together is one stretch, in seconds: batches end now in time, now late
+#: stretches with gaps up to this many seconds are merged, since batches alternate between on time and late
 TOGETHER = 60.0
-#: seconds that a stretch has at least
+#: minimum length of a stretch in seconds
 SHORT = 1.0
 
 
-def stretches(trial: RunTrace, slo: float, most: int = WORST) -> list[dict[str, Any]]:
-    """The longest ones: from the arrival of their first late record, for so many seconds until that of their last.
-    Those of less than a second are left out.
+def late_stretches(trace: RunTrace, slo: float, most: int = WORST) -> tuple[LateStretch, ...]:
+    """The longest stretches of late records, from the arrival of the first one to that of the last one. Stretches of
+    less than a second are left out.
 
-    Records that were never done count with the age they had at the end.
+    Records that were never finished count with their age at the end.
     """
-    begins, ends = _late(trial, slo)
+    begins, ends = _late(trace, slo)
     if not len(begins):
-        return []
+        return ()
     apart = begins[1:] - np.maximum.accumulate(ends)[:-1] > max(TOGETHER, slo)
     firsts = np.flatnonzero(np.concatenate([[True], apart]))
     starts, stops = begins[firsts], np.maximum.reduceat(ends, firsts)
     order = np.argsort(starts - stops, kind="stable")[:most]
-    found = [(float(starts[k]), float(stops[k] - starts[k])) for k in order]
-    return [{"start": round(at, 1), "seconds": round(length, 1)} for at, length in found if length >= SHORT]
+    lengths = [(float(starts[k]), float(stops[k] - starts[k])) for k in order]
+    return tuple(LateStretch(round(start, 1), round(length, 1)) for start, length in lengths if length >= SHORT)
 
 
-def _late(trial: RunTrace, slo: float) -> tuple[Array, Array]:
-    """For each portion with late records: when the first and the last of these arrived, in the order of arrival."""
-    done = everything(trial)
-    first = trial.arrivals.when(done.begins)
-    last = np.minimum(trial.arrivals.when(done.ends), done.times - slo)
-    held = (last > first) & (done.ends > done.begins)
-    order = np.argsort(first[held], kind="stable")
-    return first[held][order], last[held][order]
+def _late(trace: RunTrace, slo: float) -> tuple[Array, Array]:
+    """For each portion with late records, the arrival of the first and of the last one, in order of arrival."""
+    portions = everything(trace)
+    first = portions.first_created(trace.arrivals)
+    last = np.minimum(portions.last_created(trace.arrivals), portions.times - slo)
+    late = (last > first) & (portions.ends > portions.begins)
+    order = np.argsort(first[late], kind="stable")
+    return first[late][order], last[late][order]

@@ -1,8 +1,8 @@
-"""Search a policy's settings for an objective: the fewest worker-seconds with no more late records than allowed.
+"""Random search for the settings of a policy with the fewest worker-seconds and no more late records than allowed.
 
-From where the policy is set now: candidates drawn from within a factor of four, then rounds of smaller changes around
-the best so far; then changes that are not worth anything are undone one after another. Draws are seeded, and depend on
-results only through whole rounds, so the same search finds the same settings on any number of processes.
+Starting from the current settings, candidates are drawn within a factor of four, followed by rounds of smaller changes
+around the best candidate. Finally, changes that gain nothing are undone. Draws are seeded and depend on results only
+through whole rounds, so a search finds the same settings on any number of processes.
 """
 
 from __future__ import annotations
@@ -12,22 +12,21 @@ from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
 
-from tidegate.backtest.recommendation import order
 from tidegate.backtest.search_space import REACH, Knob, knobs, turned
 from tidegate.compare.pool import Pool
+from tidegate.compare.ranking import ALLOWED, order
 from tidegate.core import InvalidInput
+from tidegate.deployment.simulated import simulate
 from tidegate.experiment.settings import Experiment
-from tidegate.experiment.simulation import simulate
 from tidegate.profiling.profile import with_profile
-from tidegate.score.figures import rescales, workers
-from tidegate.score.latency import LatencyDistribution
+from tidegate.score.figures import distribution, rescales, workers
 
 TRIALS = 60
-#: of the trials, the share drawn from the whole range, and that kept for undoing; how far the rounds between reach
+#: share of trials drawn from the whole range, share reserved for undoing changes, and reach of the rounds between
 WIDE, UNDOING, ROUNDS = 0.45, 0.15, (2.0, 1.5, 1.25)
-#: share of the worker-seconds that a change must save to be worth it
+#: share of worker-seconds that a change must save to be worth keeping
 WORTH = 0.005
-#: draws until a candidate is new and one that the policy admits
+#: draws per candidate to find one that is new and valid for the policy
 DRAWS = 50
 
 Settings = Mapping[str, float]
@@ -35,7 +34,7 @@ Settings = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What settings have led to: share of late records, worker-seconds, latency, rescales; means over seeds."""
+    """Results of settings, averaged over seeds: share of late records, worker-seconds, latency, rescales."""
 
     late: float
     seconds: float
@@ -44,126 +43,127 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class Trial:
     settings: Settings
     score: Score
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The settings of the start, the best, and how many were tried. `options` are only what differs from the start."""
+class SearchResult:
+    """The initial and the best settings, and the number of trials. `options` holds only what differs from the start."""
 
-    start: Tried | None
-    best: Tried | None
+    start: Trial | None
+    best: Trial | None
     options: Settings
     trials: int
     interrupted: bool = False
 
 
-#: scores of candidates by their place in the list, handed on as they are known
+#: runs candidates and passes on scores, by index of the candidate, as they become known
 Measure = Callable[[Sequence[Settings], Callable[[Mapping[int, Score]], None]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    allowed: float = 0.01
+    allowed: float = ALLOWED
     trials: int = TRIALS
     seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
-    """How trials are made; `watch` is told how many there are."""
+class Execution:
+    """How trials are run; `watch` is called with the number of finished trials."""
 
     seeds: Sequence[int] = (0,)
     processes: int = 1
     watch: Callable[[int], None] = lambda done: None
 
 
-def search(found: Sequence[Knob], measure: Measure, aim: Aim, admits: Callable[[Settings], bool]) -> Found:
-    """The best of so many trials; an interrupt ends it with the best so far."""
-    made = _Search(found, measure, aim, admits)
+def search(tunable: Sequence[Knob], measure: Measure, aim: Aim, admits: Callable[[Settings], bool]) -> SearchResult:
+    """The best of `aim.trials` trials; an interrupt ends the search with the best so far."""
+    state = _Search(tunable, measure, aim, admits)
     interrupted = False
     try:
-        made.look()
-        made.undo()
+        state.explore()
+        state.undo()
     except KeyboardInterrupt:
         interrupted = True
-    first = next((one for one in made.tried if one.settings == made.start), None)
-    return Found(first, made.best, made.changes(made.best), len(made.tried), interrupted)
+    first = next((trial for trial in state.trials if trial.settings == state.start), None)
+    return SearchResult(first, state.best, state.changes(state.best), len(state.trials), interrupted)
 
 
 class _Search:
-    def __init__(self, found: Sequence[Knob], measure: Measure, aim: Aim, admits: Callable[[Settings], bool]) -> None:
-        self._knobs, self._measure, self._aim, self._admits = found, measure, aim, admits
+    def __init__(self, tunable: Sequence[Knob], measure: Measure, aim: Aim, admits: Callable[[Settings], bool]) -> None:
+        self._knobs, self._measure, self._aim, self._admits = tunable, measure, aim, admits
         self._random = Random(aim.seed)
-        self.start: Settings = {knob.name: knob.start for knob in found}
-        self.tried: list[Tried] = []
-        self.best: Tried | None = None
+        self.start: Settings = {knob.name: knob.start for knob in tunable}
+        self.trials: list[Trial] = []
+        self.best: Trial | None = None
 
-    def look(self) -> None:
+    def explore(self) -> None:
         self._batch([self.start])
         for count, reach in _rounds(self._aim.trials - 1):
             now = self.start if reach == REACH or self.best is None else self.best.settings
             self._batch(self._candidates(count, now, reach))
 
     def undo(self) -> None:
-        """Settings that do nothing only confuse: undo each alone, then at once all that were not missed."""
+        """Undo changes that gain nothing: each one alone, then together all that were not needed."""
         while self.best is not None and self._left():
             now = self.best
             alone = self._undone(now, [{name: self.start[name]} for name in self.changes(now)])
             if not alone:
                 return
-            needless = [name for one in alone for name in now.settings if one.settings[name] != now.settings[name]]
+            needless = [name for trial in alone for name in now.settings if trial.settings[name] != now.settings[name]]
             together = self._undone(now, [{name: self.start[name] for name in needless}])
             self.best = min(together or alone, key=self._order)
 
-    def _undone(self, now: Tried, changes: Sequence[Settings]) -> list[Tried]:
-        """Those that are as good as now."""
-        before = len(self.tried)
-        self._batch([one for change in changes if self._new(one := {**now.settings, **change})][: self._left()])
-        return [one for one in self.tried[before:] if self._as_good(one.score, now.score)]
+    def _undone(self, now: Trial, changes: Sequence[Settings]) -> list[Trial]:
+        """Trials with each of the changes that are as good as `now`."""
+        before = len(self.trials)
+        candidates = [{**now.settings, **change} for change in changes]
+        self._batch([settings for settings in candidates if self._new(settings)][: self._left()])
+        return [trial for trial in self.trials[before:] if self._as_good(trial.score, now.score)]
 
     def _left(self) -> int:
-        return self._aim.trials - len(self.tried)
+        return self._aim.trials - len(self.trials)
 
-    def changes(self, one: Tried | None) -> Settings:
-        settings = one.settings if one else {}
+    def changes(self, trial: Trial | None) -> Settings:
+        settings = trial.settings if trial else {}
         return {name: value for name, value in settings.items() if value != self.start[name]}
 
     def _batch(self, candidates: Sequence[Settings]) -> None:
-        known: dict[int, Score] = {}
+        scores: dict[int, Score] = {}
         try:
             if candidates:
-                self._measure(candidates, known.update)
+                self._measure(candidates, scores.update)
         finally:
-            new = [Tried(candidates[k], known[k]) for k in sorted(known)]
-            self.tried += new
-            self.best = min([*([self.best] if self.best else []), *new], key=self._order, default=None)
+            trials = [Trial(candidates[k], scores[k]) for k in sorted(scores)]
+            self.trials += trials
+            self.best = min([*([self.best] if self.best else []), *trials], key=self._order, default=None)
 
-    def _order(self, one: Tried) -> tuple[bool, float, float]:
-        return order(one.score.late, one.score.seconds, self._aim.allowed)
+    def _order(self, trial: Trial) -> tuple[bool, float, float]:
+        return order(trial.score.late, trial.score.seconds, self._aim.allowed)
 
-    def _as_good(self, one: Score, other: Score) -> bool:
-        return one.late <= max(self._aim.allowed, other.late) and one.seconds <= other.seconds * (1 + WORTH)
+    def _as_good(self, score: Score, reference: Score) -> bool:
+        return score.late <= max(self._aim.allowed, reference.late) and score.seconds <= reference.seconds * (1 + WORTH)
 
     def _new(self, settings: Settings) -> bool:
-        return all(one.settings != settings for one in self.tried) and self._admits(settings)
+        return all(trial.settings != settings for trial in self.trials) and self._admits(settings)
 
     def _candidates(self, count: int, now: Settings, reach: float) -> list[Settings]:
-        """So many that are new and admitted; fewer where there are no more to be found."""
-        made: list[Settings] = []
+        """Up to `count` new and valid candidates; fewer if no more are found."""
+        candidates: list[Settings] = []
         for _ in range(count * DRAWS):
-            if len(made) == count:
+            if len(candidates) == count:
                 break
-            one = turned(self._knobs, now, reach, self._random)
-            if one not in made and self._new(one):
-                made.append(one)
-        return made
+            settings = turned(self._knobs, now, reach, self._random)
+            if settings not in candidates and self._new(settings):
+                candidates.append(settings)
+        return candidates
 
 
 def _rounds(trials: int) -> Iterator[tuple[int, float]]:
-    """How many candidates, and how far from the best they may be.
+    """Number of candidates and reach of each round.
 
     >>> list(_rounds(59))
     [(26, 4.0), (8, 2.0), (8, 1.5), (8, 1.25)]
@@ -174,20 +174,20 @@ def _rounds(trials: int) -> Iterator[tuple[int, float]]:
         yield int((trials - wide - trials * UNDOING) / len(ROUNDS)), reach
 
 
-def tune(e: Experiment, aim: Aim, means: Means) -> Found:
-    """Search the settings of an experiment's policy by simulating it."""
-    found = knobs(e.policy, e.options)
-    if not found:
+def tune(e: Experiment, aim: Aim, execution: Execution) -> SearchResult:
+    """Tune the settings of an experiment's policy by simulation."""
+    tunable = knobs(e.policy, e.options)
+    if not tunable:
         raise InvalidInput(f"policy {e.policy} has no settings to search for")
-    ready = with_profile(e)  # once, before processes are forked
+    profiled = with_profile(e)  # once, before worker processes are forked
 
-    def made(settings: Settings) -> Experiment:
-        changed = {knob.name: settings[knob.name] for knob in found if settings[knob.name] != knob.start}
-        return replace(ready, options={**ready.options, **changed})
+    def with_settings(settings: Settings) -> Experiment:
+        changed = {knob.name: settings[knob.name] for knob in tunable if settings[knob.name] != knob.start}
+        return replace(profiled, options={**profiled.options, **changed})
 
     def admits(settings: Settings) -> bool:
         try:
-            made(settings)
+            with_settings(settings)
         except InvalidInput:
             return False
         return True
@@ -199,39 +199,40 @@ def tune(e: Experiment, aim: Aim, means: Means) -> Found:
             nonlocal done
             done += len(scores)
             keep(scores)
-            means.watch(done)
+            execution.watch(done)
 
-        _measure([made(one) for one in candidates], count, means)
+        _measure([with_settings(candidate) for candidate in candidates], count, execution)
 
-    return search(found, measure, aim, admits)
+    return search(tunable, measure, aim, admits)
 
 
-def _measure(runs: Sequence[Experiment], keep: Callable[[Mapping[int, Score]], None], means: Means) -> None:
-    parts, do = list(enumerate(runs)), partial(_scored, seeds=means.seeds)
-    if means.processes > 1 and len(parts) > 1:
-        pool: Pool[tuple[int, Experiment], tuple[int, Score]] = Pool(min(means.processes, len(parts)), do)
-        pool.run(parts, lambda results: keep(dict(results)))
+def _measure(runs: Sequence[Experiment], keep: Callable[[Mapping[int, Score]], None], execution: Execution) -> None:
+    candidates, do = list(enumerate(runs)), partial(_scored, seeds=execution.seeds)
+    if execution.processes > 1 and len(candidates) > 1:
+        pool: Pool[tuple[int, Experiment], tuple[int, Score]] = Pool(min(execution.processes, len(candidates)), do)
+        pool.run(candidates, lambda results: keep(dict(results)))
         return
-    for part in parts:
-        keep(dict(do(part)))
+    for candidate in candidates:
+        keep(dict(do(candidate)))
 
 
-def _scored(part: tuple[int, Experiment], seeds: Sequence[int]) -> list[tuple[int, Score]]:
-    place, e = part
-    return [(place, score(e, seeds))]
+def _scored(candidate: tuple[int, Experiment], seeds: Sequence[int]) -> list[tuple[int, Score]]:
+    index, e = candidate
+    return [(index, score(e, seeds))]
 
 
 def score(e: Experiment, seeds: Sequence[int] = (0,)) -> Score:
-    """Simulate it under each seed."""
-    found = [_score(replace(e, seed=seed)) for seed in seeds]
-    return Score(*(sum(values) / len(found) for values in zip(*found, strict=True)))
+    """Simulate the experiment under each seed and average."""
+    profiled = with_profile(e)
+    scores = [_score(replace(profiled, seed=seed)) for seed in seeds]
+    return Score(*(sum(values) / len(scores) for values in zip(*scores, strict=True)))
 
 
 def _score(e: Experiment) -> tuple[float, float, float, float]:
-    trial = simulate(e)
-    ages, spent = LatencyDistribution.of(trial), workers(trial)
-    seconds = spent["seconds"] if spent else 0.0
-    count = float(rescales(trial)["count"])
-    if not len(ages.counts):
+    trace = simulate(e)
+    latencies, spent = distribution(trace), workers(trace)
+    seconds = spent.seconds if spent else 0.0
+    count = float(rescales(trace).count)
+    if latencies is None:
         return 0.0, seconds, 0.0, count
-    return ages.share_above(e.slo), seconds, ages.percentile(0.95), count
+    return latencies.share_above(e.slo), seconds, latencies.percentile(0.95), count

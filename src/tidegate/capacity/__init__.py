@@ -1,7 +1,6 @@
-"""How much a number of executors can do, by several models, and how long a query needs to recover."""
+"""Capacity models: records per second by number of executors, expected latency, and recovery time."""
 
 from tidegate.capacity.latency import LatencyModel
-from tidegate.capacity.microbatch import MicroBatchModel
 from tidegate.capacity.profile import Profile, ProfileCapacity
 from tidegate.capacity.recovery import by_spare_capacity, by_terms
 from tidegate.capacity.regression import CpuRegression
@@ -12,7 +11,6 @@ from tidegate.capacity.watch import RecoveryWatch
 __all__ = [
     "CpuRegression",
     "LatencyModel",
-    "MicroBatchModel",
     "Profile",
     "ProfileCapacity",
     "RecoveryWatch",

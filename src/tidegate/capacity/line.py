@@ -1,13 +1,13 @@
-"""A straight line through points that fade, held by a prior where they do not say enough.
+"""Linear regression with exponentially decaying weights and a prior towards a line through the origin.
 
-Textbook least squares on one minute of constant CPU has no slope, or a wild one. Daedalus' released code has an
-accident instead (its first batch is a line through the origin, which is forgotten as 1/batches); here it is a rule.
-With n points of means x̄, ȳ and moments Sxx, Sxy about them, and b₀ = Σxy / Σx² the slope through the origin,
+Ordinary least squares on a minute of constant CPU has no slope, or an arbitrary one. Daedalus' released code avoids
+this by accident: its first batch is fitted through the origin, and that fit decays as 1 / batches. Here it is explicit.
+For n points with means x̄, ȳ and centred moments Sxx, Sxy, and the slope through the origin b₀ = Σxy / Σx²,
 
     slope = (Sxy + m v b₀) / (Sxx + m v),    line(x) = ȳ + slope (x - x̄)
 
-so that m points of variance v speak for the origin: with flat CPU the line goes through it, with CPU that has moved
-much more than √v it is least squares.
+The prior counts as m points with variance v: with constant CPU the line passes through the origin, and with CPU that
+has varied by much more than √v it is ordinary least squares.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class FadingLine:
-    """`half_life` is in the units of `time`; 0 never forgets.
+    """`half_life` is in the units of `time`; 0 disables the decay.
 
     >>> line = FadingLine(points=0)
     >>> for x in (0.2, 0.4, 0.6): line.update(0, x, 100 * x - 5)
@@ -30,9 +30,10 @@ class FadingLine:
     """
 
     half_life: float = 0.0
-    #: m of the prior, and the variance v
+    #: m and v of the prior
     points: float = 5.0
     variance: float = 0.0025
+    #: sum of weights, weighted means, and weighted centred moments
     weight: float = 0.0
     x: float = 0.0
     y: float = 0.0
@@ -42,18 +43,18 @@ class FadingLine:
 
     def update(self, time: float, x: float, y: float) -> None:
         if self.half_life > 0 and self.weight > 0:
-            kept = 0.5 ** (max(0.0, time - self.time) / self.half_life)
-            self.weight, self.xx, self.xy = self.weight * kept, self.xx * kept, self.xy * kept
+            decay = 0.5 ** (max(0.0, time - self.time) / self.half_life)
+            self.weight, self.xx, self.xy = self.weight * decay, self.xx * decay, self.xy * decay
         self.time = time
         self.weight += 1
-        away = x - self.x
-        self.x += away / self.weight
+        deviation = x - self.x
+        self.x += deviation / self.weight
         self.y += (y - self.y) / self.weight
-        self.xx += away * (x - self.x)
-        self.xy += away * (y - self.y)
+        self.xx += deviation * (x - self.x)
+        self.xy += deviation * (y - self.y)
 
     def at(self, x: float) -> float | None:
-        """None before there is a point with x > 0: nothing to draw a line through."""
+        """None before the first point with x > 0."""
         squares = self.xx + self.weight * self.x**2
         if squares <= 0:
             return None

@@ -1,4 +1,4 @@
-"""What profiling runs and operation have shown of a job, and the capacity that follows from it."""
+"""Profiles: measurements of rate and latency by number of executors, and the capacity model fitted to them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SHAPES: Mapping[str, Callable[[Points], Shape]] = {
     "usl": Usl.fit,
 }
 
-#: two clusters of latencies are two only if the means are this factor apart: Phoebe's relative distance of 2
+#: smallest ratio of the means of two latency clusters: Phoebe's relative distance of 2
 SEPARATION = 3.0
-#: seconds; log of less would be about clocks
+#: seconds; latencies are clipped to it before the logarithm is taken
 SHORTEST = 0.001
 
 
 def normal_until(latencies: Iterable[float], separation: float = SEPARATION) -> float:
-    """The latency that divides the normal ones from those of overload; infinite where all are of one kind.
+    """The boundary between normal and overload latencies; infinite if there is only one cluster.
 
-    Logarithms are divided into two clusters with the least squares, which is exact in one dimension: of all cuts of
-    the sorted values the best. They count as two only if their geometric means are `separation` apart.
+    The logarithms are split into two clusters with the least sum of squares. In one dimension this is exact: every cut
+    of the sorted values is tried. The split counts only if the geometric means differ by a factor of `separation`.
 
     >>> normal_until([1.0, 1.0, 1.0, 16.0]), normal_until([1.0, 1.2, 2.0])
     (4.0, inf)
@@ -37,31 +37,31 @@ def normal_until(latencies: Iterable[float], separation: float = SEPARATION) -> 
     logs = np.log(np.maximum(np.sort(np.fromiter(latencies, dtype=float)), SHORTEST))
     if logs.size < 2:
         return math.inf
-    below = np.arange(1, logs.size)
+    sizes = np.arange(1, logs.size)
     sums = np.cumsum(logs)
-    low, high = sums[:-1] / below, (sums[-1] - sums[:-1]) / (logs.size - below)
-    # the sum of squares between the clusters, which is the larger the smaller the one within
-    cut = int(np.argmax(below * (logs.size - below) * (high - low) ** 2))
-    apart = high[cut] - low[cut] >= math.log(separation) - 1e-12
-    return float(np.exp((low[cut] + high[cut]) / 2)) if apart else math.inf
+    low, high = sums[:-1] / sizes, (sums[-1] - sums[:-1]) / (logs.size - sizes)
+    # maximising the sum of squares between the clusters minimises the one within
+    cut = int(np.argmax(sizes * (logs.size - sizes) * (high - low) ** 2))
+    separated = high[cut] - low[cut] >= math.log(separation) - 1e-12
+    return float(np.exp((low[cut] + high[cut]) / 2)) if separated else math.inf
 
 
 @dataclass(slots=True)
 class Profile:
-    """A bounded number of points: a new one takes the place of an old one with as many executors and about its rate.
+    """A bounded set of points. A new point replaces one with as many executors and nearly the same rate.
 
-    Of saturated points, whose rate is a measurement of capacity, the last `repeats` stay for each number of executors.
-    Where there is no more room the oldest unsaturated point goes.
+    Of saturated points, whose rate is a measured capacity, the last `repeats` are kept per number of executors. When
+    the profile is full, the oldest unsaturated point is dropped.
 
     >>> profile = Profile.of([ProfilePoint(2, 100, 1.0), ProfilePoint(2, 101, 3.0), ProfilePoint(2, 180, 9.0, True)])
     >>> [p.latency for p in profile.points], profile.capacities()
     ([3.0, 9.0], {2: 180})
     """
 
-    limit: int = parameter(500, "", "points that are kept", least=1)
-    near: float = parameter(0.02, "share", "rates that differ by no more are one", least=0)
-    repeats: int = parameter(5, "", "measurements of capacity that are kept per number of executors", least=1)
-    #: never changed in place, so that who has drawn a conclusion can see whether it still holds
+    limit: int = parameter(500, "", "maximum number of points", least=1)
+    near: float = parameter(0.02, "share", "relative difference up to which two rates are the same", least=0)
+    repeats: int = parameter(5, "", "saturated points kept per number of executors", least=1)
+    #: replaced, never modified in place, so that a cached result can be checked by identity
     _points: tuple[ProfilePoint, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
@@ -69,10 +69,10 @@ class Profile:
 
     @classmethod
     def of(cls, points: Iterable[ProfilePoint]) -> Profile:
-        made = cls()
+        profile = cls()
         for point in points:
-            made.add(point)
-        return made
+            profile.add(point)
+        return profile
 
     @property
     def points(self) -> tuple[ProfilePoint, ...]:
@@ -80,13 +80,13 @@ class Profile:
         return self._points
 
     def add(self, point: ProfilePoint) -> None:
-        kept = list(self._points)
-        same = [k for k, old in enumerate(kept) if self._same(old, point)]
+        points = list(self._points)
+        same = [k for k, old in enumerate(points) if self._same(old, point)]
         if len(same) >= (self.repeats if point.saturated else 1):
-            del kept[same[0]]
-        elif len(kept) >= self.limit:
-            del kept[next((k for k, old in enumerate(kept) if not old.saturated), 0)]
-        self._points = (*kept, point)
+            del points[same[0]]
+        elif len(points) >= self.limit:
+            del points[next((k for k, old in enumerate(points) if not old.saturated), 0)]
+        self._points = (*points, point)
 
     def _same(self, old: ProfilePoint, new: ProfilePoint) -> bool:
         if old.executors != new.executors or old.saturated != new.saturated:
@@ -94,36 +94,38 @@ class Profile:
         return new.saturated or abs(new.rate - old.rate) <= self.near * new.rate
 
     def normal_until(self) -> float:
-        """Saturated points do not count: their latency is the age of whatever backlog they were measured with."""
+        """Excludes saturated points: their latency is the age of the backlog they were measured with."""
         return normal_until(p.latency for p in self._points if not p.saturated)
 
     def capacities(self) -> dict[int, float]:
-        """Records per second by executors, where it is known: the median of the saturated rates; without any, the
-        highest rate with a normal latency, if there is also one that is not: only then is the limit between them.
+        """Records per second by number of executors, where known.
+
+        The median of the saturated rates. Without any, the highest rate with a normal latency, provided that another
+        rate had an overload latency; otherwise the measured rates say nothing about the limit.
         """
         normal = self.normal_until()
         by_executors: dict[int, list[ProfilePoint]] = {}
         for point in self._points:
             by_executors.setdefault(point.executors, []).append(point)
-        found = {executors: _capacity(by_executors[executors], normal) for executors in sorted(by_executors)}
-        return {executors: rate for executors, rate in found.items() if rate > 0}
+        capacities = {executors: _capacity(by_executors[executors], normal) for executors in sorted(by_executors)}
+        return {executors: rate for executors, rate in capacities.items() if rate > 0}
 
 
 def _capacity(points: Sequence[ProfilePoint], normal: float) -> float:
-    full = [p.rate for p in points if p.saturated]
-    fine = [p.rate for p in points if not p.saturated and p.latency <= normal]
-    overloaded = len(points) > len(full) + len(fine)
-    return median(full) if full else max(fine, default=0.0) if overloaded else 0.0
+    saturated_rates = [p.rate for p in points if p.saturated]
+    normal_rates = [p.rate for p in points if not p.saturated and p.latency <= normal]
+    if saturated_rates:
+        return median(saturated_rates)
+    overloaded = len(points) > len(normal_rates)
+    return max(normal_rates, default=0.0) if overloaded else 0.0
 
 
 @dataclass(slots=True)
 class ProfileCapacity:
-    """A capacity model from a profile: a shape through its capacities, and what operation adds to them.
+    """A capacity model: a shape fitted to the capacities of a profile, which saturation in operation extends.
 
-    Where a query cannot take all that comes, what it takes is its capacity. Each `settle` seconds of that, with the
-    same executors, give a saturated point. It is taken for granted when more than `waiting` cycles' worth of records
-    wait (one is being processed and one gathers in any case) and batches follow each other without a pause, or more
-    arrives than is processed (a limit per trigger makes pauses in overload).
+    A saturated query processes at its capacity: every `settle` seconds of saturation with unchanged executors add a
+    saturated point. `saturated` defines saturation; `waiting` is its threshold.
 
     >>> model = ProfileCapacity(Profile.of([ProfilePoint(2, 30.0, 9.0, True), ProfilePoint(4, 50.0, 9.0, True)]))
     >>> model.capacity(3)
@@ -132,11 +134,11 @@ class ProfileCapacity:
 
     profile: Profile = field(default_factory=Profile)
     shape: str = parameter("linear", "", "capacity as a function of executors", choices=tuple(SHAPES))
-    settle: float = parameter(30.0, "s", "time of saturation that gives one point", least=0)
-    waiting: float = parameter(2.0, "cycles", "backlog of an overload, in the records of a cycle", least=0)
+    settle: float = parameter(30.0, "s", "duration of saturation that adds a point", least=0)
+    waiting: float = parameter(2.0, "cycles", "backlog above which a query may be saturated", least=0)
     _since: float | None = None
     _executors: int | None = None
-    #: the points that a shape was fitted to, and the shape; follows from the profile, so it need not be remembered
+    #: cache: the points that a shape was fitted to, and the shape
     memo: tuple[tuple[ProfilePoint, ...], Shape | None] | None = field(
         default=None, init=False, repr=False, compare=False
     )
@@ -153,12 +155,12 @@ class ProfileCapacity:
             self._since = obs.time
         elif obs.time - self._since >= self.settle:
             self._since = obs.time
-            rate, waiting = obs.processing_rate or 0.0, obs.backlog or 0.0
-            age = obs.latency if obs.latency is not None else waiting / rate
-            self.profile.add(ProfilePoint(obs.executors, rate, age, saturated=True))
+            rate, backlog = obs.processing_rate or 0.0, obs.backlog or 0.0
+            latency = obs.latency if obs.latency is not None else backlog / rate
+            self.profile.add(ProfilePoint(obs.executors, rate, latency, saturated=True))
 
     def fitted(self) -> Shape | None:
-        """The shape through the capacities as they are now."""
+        """The shape fitted to the current profile; None if no capacity is known."""
         if self.memo is None or self.memo[0] is not self.profile.points:
             points = list(self.profile.capacities().items())
             self.memo = self.profile.points, SHAPES[self.shape](points) if points else None
@@ -170,15 +172,20 @@ class ProfileCapacity:
 
 
 def saturated(obs: Observation, waiting: float = 2.0) -> bool:
-    """Whether `obs.processing_rate` is a capacity. Where batches are unknown a cycle is taken to be 5 s.
+    """Whether a query is saturated, so that `obs.processing_rate` is its capacity.
+
+    True if the backlog exceeds `waiting` cycles' worth of records (in any case one batch is processed while the next
+    accumulates), and either batches run back to back or more records arrive than are processed. The second condition
+    covers a limit per trigger, which leaves pauses even in overload. An unknown trigger counts as 5 s.
 
     >>> saturated(Observation(0, 2, 2, arrival_rate=90, processing_rate=80, backlog=1000, trigger=5, batch_duration=5))
     True
     """
-    arriving, taken, backlog = obs.arrival_rate, obs.processing_rate, obs.backlog
-    if arriving is None or not taken or backlog is None:
+    arrival_rate, processing_rate, backlog = obs.arrival_rate, obs.processing_rate, obs.backlog
+    if arrival_rate is None or not processing_rate or backlog is None:
         return False
-    if backlog <= waiting * max(arriving, taken) * (obs.trigger or 5.0):
+    if backlog <= waiting * max(arrival_rate, processing_rate) * (obs.trigger or 5.0):
         return False
-    # planning takes its time between two batches
-    return arriving > taken or bool(obs.trigger and obs.batch_duration and obs.batch_duration >= 0.95 * obs.trigger)
+    # 0.95: planning takes some of the time between two batches
+    back_to_back = bool(obs.trigger and obs.batch_duration and obs.batch_duration >= 0.95 * obs.trigger)
+    return arrival_rate > processing_rate or back_to_back

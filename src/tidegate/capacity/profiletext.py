@@ -1,4 +1,4 @@
-"""Profiles as text: CSV, ours or as Phoebe's authors publish it."""
+"""Profiles as CSV, in Tidegate's format or in that of Phoebe's published data."""
 
 from __future__ import annotations
 
@@ -9,31 +9,33 @@ from collections.abc import Iterable, Sequence
 from tidegate.core import InvalidInput, ProfilePoint
 
 OURS = ("executors", "rate", "latency", "saturated")
-#: the header of Phoebe's published profiles; latency in ms
+#: columns of Phoebe's published profiles; latency in ms
 PHOEBES = ("scaleOut", "avgThr", "avgLat", "isBckPres")
 
 
 def parse(text: str) -> tuple[ProfilePoint, ...]:
-    """Points of a CSV text with the header `executors,rate,latency,saturated` (seconds), or one as Phoebe publishes
-    (`scaleOut,avgLat,avgThr,isBckPres`, milliseconds). Columns may stand in any order among others.
+    """Points of a CSV with the columns `executors,rate,latency,saturated` (latency in seconds) or, as Phoebe's authors
+    publish, `scaleOut,avgLat,avgThr,isBckPres` (milliseconds). Their order is free, and other columns are ignored.
 
     >>> parse("scaleOut,avgLat(ms),avgThr,isBckPres\\n2,1077.7,19964.9,0\\n")
     (ProfilePoint(executors=2, rate=19964.9, latency=1.0777, saturated=False),)
     """
     lines = csv.reader(text.lstrip("\ufeff").splitlines())
     header = [name.strip().removesuffix("(ms)") for name in next(lines, [])]
-    names = next((known for known in (OURS, PHOEBES) if set(known) <= set(header)), None)
+    names = next((columns for columns in (OURS, PHOEBES) if set(columns) <= set(header)), None)
     if names is None:
-        told = ",".join(header) or "nothing"
-        raise InvalidInput(f"profile, line 1: need the columns {','.join(OURS)} or {','.join(PHOEBES)}, got {told}")
-    places, unit = [header.index(name) for name in names], 1000.0 if names is PHOEBES else 1.0
-    return tuple(_point(lines.line_num, row, names, places, unit) for row in lines if any(cell.strip() for cell in row))
+        actual = ",".join(header) or "nothing"
+        raise InvalidInput(f"profile, line 1: need the columns {','.join(OURS)} or {','.join(PHOEBES)}, got {actual}")
+    indices, unit = [header.index(name) for name in names], 1000.0 if names is PHOEBES else 1.0
+    return tuple(
+        _point(lines.line_num, row, names, indices, unit) for row in lines if any(cell.strip() for cell in row)
+    )
 
 
-def _point(line: int, row: Sequence[str], names: Sequence[str], places: Sequence[int], unit: float) -> ProfilePoint:
-    if len(row) <= max(places):
+def _point(line: int, row: Sequence[str], names: Sequence[str], indices: Sequence[int], unit: float) -> ProfilePoint:
+    if len(row) <= max(indices):
         raise InvalidInput(f"profile, line {line}: need a value for each of {', '.join(names)}, got {','.join(row)!r}")
-    cells = [row[place].strip() for place in places]
+    cells = [row[index].strip() for index in indices]
     executors, rate, latency = (_number(line, name, cell) for name, cell in zip(names[:3], cells[:3], strict=True))
     if executors < 1 or not executors.is_integer():
         raise InvalidInput(f"profile, line {line}: need {names[0]} to be a whole number above 0, got {cells[0]!r}")
@@ -54,7 +56,8 @@ def _number(line: int, name: str, cell: str) -> float:
 
 
 def text(points: Iterable[ProfilePoint]) -> str:
-    """
+    """The inverse of `parse`, in Tidegate's format.
+
     >>> text([ProfilePoint(2, 1000.0, 0.5, saturated=True)])
     'executors,rate,latency,saturated\\n2,1000.0,0.5,1\\n'
     """

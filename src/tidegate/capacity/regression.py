@@ -1,18 +1,17 @@
-"""Daedalus' capacity model: how much an executor would process if its CPU were full, by regression (3.1).
+"""Daedalus' capacity model (3.1): throughput at full CPU, by a regression of throughput on CPU for each executor.
 
-For each executor a line of its throughput on its CPU, drawn through all that was seen while it was warm. Keys and
-partitions are uneven, so when the busiest executor is full the others are not: with the means of the last loop,
-executor w is asked at
+Only executors past their warm-up are learned from. Keys and partitions are uneven, so when the busiest executor is
+saturated the others are not. With the mean CPU of the last loop, the line of executor w is evaluated at
 
     cpu_w = saturation * cpu_w_mean / cpu_max_mean        (paper: proportional; the released code: 1 - (max - mean))
 
-The sum over executors is the capacity now. A scale-out that was seen keeps the mean of what it showed before and now;
-any other is taken to be proportional to the number of executors.
+The sum over all executors is the capacity of the current scale-out. The estimate of a scale-out that was seen before is
+averaged with the new one; the capacity of other scale-outs is proportional to the number of executors.
 
-On Spark CPU comes in bursts, one a batch, and a batch is known only when it is over. So a point is what happened from
-the end of one batch to that of another: CPU time and records, both over the time between the two ends. (The mean of
-the CPU's readings would be wrong by a tenth: three to five readings fall into a batch every four seconds, and an error
-in CPU makes the line too flat. Their sum is right, since executors are idle when a batch has ended.)
+On Spark CPU comes in bursts, one per batch, and a batch is reported when it ends. A point therefore covers the time
+between two batch ends: CPU time and records, both divided by that time. (The mean of the CPU readings would be off by a
+tenth, with three to five readings per batch of four seconds, and errors in x flatten a regression line. Their integral
+is accurate, because executors are idle at the end of a batch.)
 """
 
 from __future__ import annotations
@@ -23,41 +22,41 @@ from tidegate.capacity.line import FadingLine
 from tidegate.core import Observation, check, parameter
 from tidegate.stats import Mean
 
-#: share of a loop that a point covers at least
-POINT = 0.125
+#: minimum duration of a point, as a share of a loop
+MIN_POINT = 0.125
 
 
 @dataclass(slots=True)
 class Worker:
-    """What is known of one executor: its line, and since the last point its CPU, and its share of the records."""
+    """One executor: its regression line, and its CPU time and records since the last point."""
 
     line: FadingLine
-    #: CPU readings times the seconds since the one before
+    #: CPU seconds
     used: float = 0.0
     records: float = 0.0
-    #: whether it came after the point began: then that one says nothing about it
+    #: it joined after the current point began, which therefore does not count for it
     late: bool = True
-    #: CPU over this loop
+    #: mean CPU in this loop
     loop: Mean = field(default_factory=Mean)
 
 
 @dataclass(slots=True)
 class CpuRegression:
-    """`capacity(n)` of Daedalus. Unknown until every executor was seen warm and at work for a loop."""
+    """Daedalus' `capacity(n)`. Unknown until every executor has run warm and under load for a loop."""
 
-    #: how often the capacity is estimated anew, s: whoever owns the model has an interval of its own
+    #: seconds between estimates; set by the policy that owns the model
     loop: float = 60.0
     warmup: float = parameter(120.0, "s", "executors younger than this are not learned from", least=0)
     saturation: float = parameter(1.0, "share", "CPU that counts as full", above=0, most=1)
     additive_skew: int = parameter(0, "", "1: full CPU less the distance to the busiest, as released", least=0, most=1)
     half_life: float = parameter(1800.0, "s", "after which a point counts half; 0: never", least=0)
     _workers: dict[str, Worker] = field(default_factory=dict)
-    #: what scale-outs showed, and the last one with its capacity
+    #: capacity by scale-out, and the latest (scale-out, capacity)
     _seen: dict[int, float] = field(default_factory=dict)
     _last: tuple[int, float] | None = None
     _begun: float | None = None
     _time: float | None = None
-    #: end of the batch with which this point began
+    #: end of the batch at which the current point began
     _point: float | None = None
 
     def __post_init__(self) -> None:
@@ -66,17 +65,17 @@ class CpuRegression:
     def update(self, obs: Observation) -> None:
         if self._begun is None or not 0 <= obs.time - self._begun < 10 * self.loop:
             self._begin(obs.time)
-        self._keep(obs)
+        self._record_cpu(obs)
         if obs.batches:
             self._batch_point(obs)
-        elif obs.batch_duration is None:  # an engine without batches: every observation is a point
-            self._plain_point(obs)
+        elif obs.batch_duration is None:  # an engine without batches: every observation is a point per executor
+            self._sample_points(obs)
         if self._begun is not None and obs.time - self._begun >= self.loop:
             self._estimate(obs)
             self._begin(obs.time)
 
     def capacity(self, executors: int) -> float | None:
-        """What was seen of that number, else as much for each as now."""
+        """The estimate of that scale-out if it was seen, else proportional to the latest one."""
         if executors in self._seen:
             return self._seen[executors]
         return None if self._last is None else executors * self._last[1] / self._last[0]
@@ -86,19 +85,19 @@ class CpuRegression:
         for worker in self._workers.values():
             worker.loop = Mean()
 
-    def _keep(self, obs: Observation) -> None:
-        """CPU of every executor that is warm; those that are gone are forgotten."""
-        passed = 0.0 if self._time is None else max(0.0, obs.time - self._time)
+    def _record_cpu(self, obs: Observation) -> None:
+        """Add the CPU of every warm executor; drop executors that have left."""
+        elapsed = 0.0 if self._time is None else max(0.0, obs.time - self._time)
         self._time = obs.time
-        if passed > self.loop / 4:
-            self._point = None  # nobody looked: what happened meanwhile belongs to no point
+        if elapsed > self.loop / 4:
+            self._point = None  # a gap in the observations: discard the current point
         present = {sample.id for sample in obs.per_executor}
         self._workers = {id: worker for id, worker in self._workers.items() if id in present}
         for sample in obs.per_executor:
             load = sample.cpu if sample.cpu is not None else sample.busy
             if load is not None and (sample.uptime is None or sample.uptime >= self.warmup):
                 worker = self._workers.setdefault(sample.id, Worker(FadingLine(self.half_life)))
-                worker.used += load * passed
+                worker.used += load * elapsed
                 worker.loop.update(load)
 
     def _batch_point(self, obs: Observation) -> None:
@@ -111,19 +110,19 @@ class CpuRegression:
         for id, worker in self._workers.items():
             worker.records += records * rates[id] / total if total > 0 else 0.0
         span = last.finished - begun
-        if span >= self.loop * POINT:
+        if span >= self.loop * MIN_POINT:
             for worker in self._workers.values():
                 if not worker.late:
                     worker.line.update(obs.time, min(1.0, worker.used / span), worker.records / span)
             self._start(last.finished)
 
     def _start(self, time: float) -> None:
-        """A new point begins with the end of a batch."""
+        """Begin a new point at the end of a batch."""
         self._point = time
         for worker in self._workers.values():
             worker.used, worker.records, worker.late = 0.0, 0.0, False
 
-    def _plain_point(self, obs: Observation) -> None:
+    def _sample_points(self, obs: Observation) -> None:
         for sample in obs.per_executor:
             load = sample.cpu if sample.cpu is not None else sample.busy
             if sample.id in self._workers and load is not None and sample.rate is not None:
@@ -131,18 +130,18 @@ class CpuRegression:
 
     def _estimate(self, obs: Observation) -> None:
         workers = [self._workers.get(sample.id) for sample in obs.per_executor]
-        known = [worker for worker in workers if worker is not None and worker.loop.count]
-        busiest = max((worker.loop.value for worker in known), default=0.0)
-        if obs.executors < 1 or len(known) < obs.executors or busiest <= 0:
+        warm = [worker for worker in workers if worker is not None and worker.loop.count]
+        busiest = max((worker.loop.value for worker in warm), default=0.0)
+        if obs.executors < 1 or len(warm) < obs.executors or busiest <= 0:
             return
-        estimates = [worker.line.at(self._share(worker.loop.value, busiest)) for worker in known]
-        found = sum(max(0.0, estimate) for estimate in estimates if estimate is not None)
-        if None in estimates or found <= 0:
+        estimates = [worker.line.at(self._cpu_at_saturation(worker.loop.value, busiest)) for worker in warm]
+        capacity = sum(max(0.0, estimate) for estimate in estimates if estimate is not None)
+        if None in estimates or capacity <= 0:
             return
-        before = self._seen.get(obs.executors, found)
-        self._seen[obs.executors] = (before + found) / 2
+        previous = self._seen.get(obs.executors, capacity)
+        self._seen[obs.executors] = (previous + capacity) / 2
         self._last = (obs.executors, self._seen[obs.executors])
 
-    def _share(self, mean: float, busiest: float) -> float:
-        """CPU of an executor at the moment when the busiest one is full."""
+    def _cpu_at_saturation(self, mean: float, busiest: float) -> float:
+        """CPU of an executor when the busiest one is saturated."""
         return self.saturation - (busiest - mean) if self.additive_skew else self.saturation * mean / busiest

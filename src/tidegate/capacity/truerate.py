@@ -1,9 +1,9 @@
-"""True rates, DS2's notion: what an operator takes in and puts out for each second in which it is busy.
+"""True rates, as in DS2: input and output records per second of busy time.
 
     true processing rate = rate in / busy        true output rate = rate out / busy
 
-(Evaluating autoscalers, DEBS'24, 4.2.) `busy` counts slots, so these are the rates of one slot; the paper's T of an
-operator with p workers is p times as much. A slot that waits counts for nothing: that is what makes the rates true.
+(Evaluating autoscalers, DEBS'24, 4.2.) `busy` is a number of slots, so these are rates per slot; the paper's T of an
+operator with p workers is p times as much. Time in which a slot waits is excluded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tidegate.stats import Means
 
 @dataclass(frozen=True, slots=True)
 class TrueRate:
-    """Of one busy slot of an operator; unknown where it was never busy."""
+    """Rates of one busy slot of an operator; None if it was never busy."""
 
     name: str
     upstream: tuple[str, ...]
@@ -27,7 +27,8 @@ class TrueRate:
 
 
 def true_rate(rate: float | None, busy: float | None) -> float | None:
-    """
+    """Rate per busy slot; None if it is unknown or the operator was idle.
+
     >>> true_rate(3000.0, 1.5), true_rate(0.0, 0.0)
     (2000.0, None)
     """
@@ -35,31 +36,34 @@ def true_rate(rate: float | None, busy: float | None) -> float | None:
 
 
 def finite(value: float) -> float | None:
+    """`value`, or None if it overflowed."""
     return value if math.isfinite(value) else None
 
 
 def optima(rates: Sequence[TrueRate], sources: Mapping[str, float]) -> dict[str, float | None]:
-    """Slots for each operator, not rounded, if the sources are to take in so much: equation (3), from the sources down.
+    """Optimal number of slots of each operator, not rounded, for the given source rates: equation (3) of the paper.
 
-        optimum = X * p / T        passed on = O * optimum / p
+        optimum = X * p / T        output = O * optimum / p
 
-    with X what all operators upstream pass on. None where there is input and no true rate for it, and below that.
+    evaluated in topological order, with X the output of all upstream operators. None if an operator has input but no
+    true rate, and for everything downstream of it.
 
     >>> source = TrueRate("source", (), processing=1000.0, output=500.0)
     >>> window = TrueRate("window", ("source",), processing=100.0, output=1.0)
-    >>> optima([source, window], {"source": 2500.0})  # 2.5 slots pass on 1250
+    >>> optima([source, window], {"source": 2500.0})  # 2.5 slots emit 1250/s
     {'source': 2.5, 'window': 12.5}
     """
-    found: dict[str, float | None] = {}
-    passed: dict[str, float | None] = {}
-    waiting = list(rates)
-    while ready := [one for one in waiting if all(name in passed for name in one.upstream)]:
-        for one in ready:
-            target = _sum(passed[name] for name in one.upstream) if one.upstream else sources.get(one.name)
-            found[one.name] = _optimum(one, target)
-            passed[one.name] = _output(one, found[one.name])
-        waiting = [one for one in waiting if one.name not in found]
-    return found | dict.fromkeys((one.name for one in waiting), None)  # circles, or fed by what is not there
+    slots: dict[str, float | None] = {}
+    outputs: dict[str, float | None] = {}
+    pending = list(rates)
+    while ready := [operator for operator in pending if all(name in outputs for name in operator.upstream)]:
+        for operator in ready:
+            upstream = operator.upstream
+            target = _sum(outputs[name] for name in upstream) if upstream else sources.get(operator.name)
+            slots[operator.name] = _optimum(operator, target)
+            outputs[operator.name] = _output(operator, slots[operator.name])
+        pending = [operator for operator in pending if operator.name not in slots]
+    return slots | dict.fromkeys((operator.name for operator in pending), None)  # in a cycle, or upstream is missing
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -71,39 +75,40 @@ def _sum(values: Iterable[float | None]) -> float | None:
     return total
 
 
-def _optimum(one: TrueRate, target: float | None) -> float | None:
-    if not target:  # no input needs no slots, whatever the true rate
+def _optimum(operator: TrueRate, target: float | None) -> float | None:
+    if not target:  # no input needs no slots, even if the true rate is unknown
         return target
-    return finite(target / one.processing) if one.processing else None
+    return finite(target / operator.processing) if operator.processing else None
 
 
-def _output(one: TrueRate, optimum: float | None) -> float | None:
+def _output(operator: TrueRate, optimum: float | None) -> float | None:
     if not optimum:
         return optimum
-    return None if one.output is None else finite(one.output * optimum)
+    return None if operator.output is None else finite(operator.output * optimum)
 
 
-def taken(obs: Observation) -> float | None:
-    """Records that the source gave per second while the operators were as busy as they say.
+def source_rate(obs: Observation) -> float | None:
+    """Records per second read from the sources in the period that the operators' busy times refer to.
 
-    On Spark figures of stages are those of the batches that came with them, spread over one cycle. Stages stand in a
-    row there, though a join's do not, so the records of the batches count and not what one stage passes to the next.
+    On Spark the figures of stages are those of the batches in the same observation, spread over one cycle. Stages are
+    reported as a chain even where they are not, as in a join, so the records of the batches are counted, not what one
+    stage passes to the next.
     """
     cycle = max(obs.trigger or 0.0, obs.batch_duration or 0.0)
     records = math.fsum([batch.end - batch.begin for batch in obs.batches])
     if records > 0 and cycle > 0:
         return finite(records / cycle)
-    first = [one.rate_in for one in obs.operators if not one.upstream]
-    return _sum(first) or obs.processing_rate
+    source_inputs = [operator.rate_in for operator in obs.operators if not operator.upstream]
+    return _sum(source_inputs) or obs.processing_rate
 
 
 @dataclass(slots=True)
 class TrueRates:
-    """Learns true rates as means over `window` seconds, and as a capacity model what slots that all share can do:
+    """True rates as means over `window` seconds, and a capacity model of slots shared by all operators:
 
-        capacity = executors * cores / (busy slots per record of the source and second)
+        capacity = executors * cores / (busy slots per source record per second)
 
-    This is the most they could do if no slot ever waited; on Spark they do, between stages and between batches.
+    An upper bound, reached if no slot ever waits; on Spark slots wait between stages and between batches.
 
     >>> from tidegate.core import OperatorSample
     >>> stages = (OperatorSample("map", rate_in=1000.0, busy=0.5), OperatorSample("sum", ("map",), busy=1.5))
@@ -121,17 +126,17 @@ class TrueRates:
         check(self, "capacity model true-rates")
 
     def update(self, obs: Observation) -> None:
-        source = taken(obs)
+        source = source_rate(obs)
         figures = {
-            one.name: {"in": one.rate_in, "out": one.rate_out, "busy": one.busy, "source": source}
-            for one in obs.operators
+            operator.name: {"in": operator.rate_in, "out": operator.rate_out, "busy": operator.busy, "source": source}
+            for operator in obs.operators
         }
         cycle = 0.0 if obs.isolated else max(obs.trigger or 0.0, obs.batch_duration or 0.0)
-        self._means.update(obs.time, max(self.window, 2 * cycle), figures)  # two batches at least
+        self._means.update(obs.time, max(self.window, 2 * cycle), figures)  # at least two batches
         self._cores = max([sample.cores for sample in obs.per_executor], default=self._cores)
 
     def rates(self, obs: Observation) -> tuple[TrueRate, ...]:
-        return tuple(self._rate(one.name, one.upstream) for one in obs.operators)
+        return tuple(self._rate(operator.name, operator.upstream) for operator in obs.operators)
 
     def _rate(self, name: str, upstream: tuple[str, ...]) -> TrueRate:
         busy = self._means.of(name, "busy")
@@ -142,13 +147,13 @@ class TrueRates:
         return self._means.of(name, "in")
 
     def shared(self, names: Iterable[str], target: float) -> dict[str, float | None]:
-        """Slots for each stage if the source is to give so much. None where its work per record is not known."""
-        found: dict[str, float | None] = {}
+        """Slots that each stage needs at a source rate of `target`; None if its work per record is unknown."""
+        slots: dict[str, float | None] = {}
         for name in names:
             busy, source = self._means.of(name, "busy"), self._means.of(name, "source")
             work = None if busy is None or not source else busy / source
-            found[name] = 0.0 if target == 0 else None if work is None else finite(target * work)
-        return found
+            slots[name] = 0.0 if target == 0 else None if work is None else finite(target * work)
+        return slots
 
     def capacity(self, executors: int) -> float | None:
         work = _sum(self.shared(self._means.names, 1.0).values())

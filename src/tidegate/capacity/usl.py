@@ -1,4 +1,4 @@
-"""The universal scalability law (Gunther): what executors gain is lost to waiting for each other, and to agreeing.
+"""The universal scalability law (Gunther 2007): capacity lost to contention and to coherency.
 
 C(n) = single * n / (1 + contention * (n - 1) + coherency * n * (n - 1))
 """
@@ -10,15 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tidegate.capacity.shapes import Points, measured, nonnegative
+from tidegate.capacity.shapes import Points, bounded_least_squares, checked_arrays
 
 
 @dataclass(frozen=True, slots=True)
 class Usl:
-    """`single` is the rate of one executor, `contention` the share of work that only one can do at a time,
-    `coherency` what each pair costs. With both 0 it is proportional; with coherency it has a peak.
+    """`single` is the rate of one executor, `contention` the serial share of the work, `coherency` the cost per pair.
 
-    Measured rates that grow faster than the executors become proportional: the law has no such part.
+    With both 0 capacity is proportional to executors; with coherency > 0 it has a peak. The law cannot express
+    superlinear growth: such measurements give a proportional fit.
 
     >>> law = Usl(single=100.0, contention=0.1, coherency=0.01)
     >>> law.at(1), round(law.at(5), 1), round(law.peak, 2)
@@ -33,25 +33,24 @@ class Usl:
         n = executors
         if n <= 0:
             return 0.0
-        # a part of one executor neither waits nor agrees
+        # no contention or coherency below one executor
         return self.single * n / (1 + max(0.0, n - 1) * (self.contention + self.coherency * n))
 
     @property
     def peak(self) -> float:
-        """The number of executors beyond which more of them process less: `sqrt((1 - contention) / coherency)`."""
+        """The number of executors with the highest capacity: `sqrt((1 - contention) / coherency)`, at least 1."""
         if self.contention >= 1:
             return 1.0
         return max(1.0, math.sqrt((1 - self.contention) / self.coherency)) if self.coherency else math.inf
 
     @classmethod
     def fit(cls, points: Points) -> Usl:
-        """By least squares on `n / C(n)`, which is linear in the parts, each point's error being a share of its rate.
+        """Least squares on `n / C(n)`, which is linear in the coefficients, with errors relative to the rate.
 
-        One executor is never taken to do more than the best rate measured: points far beyond the peak alone would
-        allow an infinite one.
+        `single` is bounded by the highest measured rate: with points far beyond the peak only, it would be unbounded.
         """
-        n, rate = measured(points)
+        n, rate = checked_arrays(points)
         top = float(rate.max())
         terms = np.column_stack([np.ones_like(n), n - 1, n * (n - 1)]) * (rate / top / n)[:, None]
-        alone, waiting, agreeing = nonnegative(terms, np.ones_like(n), least=(1.0, 0.0, 0.0))
-        return cls(top / alone, waiting / alone, agreeing / alone)
+        constant, linear, quadratic = bounded_least_squares(terms, np.ones_like(n), lower=(1.0, 0.0, 0.0))
+        return cls(top / constant, linear / constant, quadratic / constant)

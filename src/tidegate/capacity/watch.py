@@ -1,13 +1,13 @@
-"""Measures how long a rescale really took to recover from, by anomaly detection (Daedalus, 3.5).
+"""Measures the actual recovery time after a rescale, by anomaly detection (Daedalus, 3.5).
 
-In normal times what arrives and what is processed differ little: mean and variance of the difference are learned with
-every observation. After a rescale a difference further than one standard deviation from the mean is an anomaly, and
-the query has recovered when there are none any more. One normal sample in three lies outside one deviation, so single
-samples would never fall silent: the mean of the last ten seconds is compared instead (the released code compares
-samples, and lets each anomaly last for half a minute).
+In normal operation the mean and variance of (arrival rate - processing rate) are learned from every observation. After
+a rescale, a difference of more than one standard deviation from the mean is an anomaly, and the query has recovered
+when there are no more anomalies. One normal sample in three deviates that much, so the mean of the last ten seconds is
+compared instead of single samples (the released code compares samples, and extends each anomaly by half a minute).
 
-Throughput of micro-batches comes in steps, and a batch that took a few seconds longer hardly shows in it. What waits
-shows it: the backlog, in seconds of arrivals, is a second signal, and more than usual of it is an anomaly too.
+The throughput of micro-batches is a step function, in which a batch that took a few seconds longer is hardly visible.
+It is visible in the backlog, so that the backlog in seconds of arrivals is a second signal: an unusually high one is an
+anomaly too.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from dataclasses import dataclass, field
 from tidegate.core import Observation
 from tidegate.stats import Var, Window
 
-#: until the normal difference is known, observations
-ENOUGH = 30
-#: over which differences are averaged, s
+#: observations before the normal mean and variance are used
+MIN_OBSERVATIONS = 30
+#: seconds over which a signal is averaged
 SMOOTHING = 10.0
 
 
 @dataclass(slots=True)
 class Signal:
-    """A figure in normal times, and lately."""
+    """A signal's statistics in normal operation, and its recent values."""
 
     normal: Var = field(default_factory=Var)
     recent: Window = field(default_factory=lambda: Window(SMOOTHING))
@@ -36,32 +36,35 @@ class Signal:
         if learn:
             self.normal.update(value)
 
-    def away(self) -> float:
-        """How many standard deviations it lately is from its mean; 0 where that is not known yet."""
+    def z_score(self) -> float:
+        """Recent mean minus normal mean, in standard deviations; 0 while the normal state is unknown."""
         mean, variance = self.recent.mean, self.normal.value
-        if mean is None or variance is None or self.normal.mean.count < ENOUGH:
+        if mean is None or variance is None or self.normal.mean.count < MIN_OBSERVATIONS:
             return 0.0
-        apart = mean - self.normal.mean.value
-        return apart / math.sqrt(variance) if variance > 0 else math.copysign(math.inf, apart) if apart else 0.0
+        deviation = mean - self.normal.mean.value
+        if variance > 0:
+            return deviation / math.sqrt(variance)
+        return math.copysign(math.inf, deviation) if deviation else 0.0
 
 
 @dataclass(slots=True)
 class RecoveryWatch:
-    """`begin` with every rescale, `update` with every observation; `measured` is the last recovery that ended.
+    """Call `begin` at every rescale and `update` with every observation; `measured` is the last recovery time.
 
     >>> watch = RecoveryWatch()
     >>> for t in range(60): watch.update(Observation(t, 1, 1, arrival_rate=100 + t % 3, processing_rate=101))
     >>> watch.begin(60)
     >>> for t in range(60, 140):
     ...     watch.update(Observation(t, 2, 2, arrival_rate=101, processing_rate=0 if t < 75 else 101))
-    >>> watch.measured  # nothing until second 74; the ten seconds after it still have some of that in their mean
+    >>> watch.measured  # no output until second 74, and its effect on the ten-second mean
     23
     """
 
-    #: without an anomaly for so long, it is over
+    #: seconds without an anomaly that end a recovery
     quiet: float = 30.0
+    #: seconds after which a recovery is abandoned
     patience: float = 3600.0
-    #: arrivals minus throughput, and seconds of arrivals that wait
+    #: arrival rate minus processing rate, and the backlog in seconds of arrivals
     _apart: Signal = field(default_factory=Signal)
     _waiting: Signal = field(default_factory=Signal)
     _begun: float | None = None
@@ -70,6 +73,7 @@ class RecoveryWatch:
 
     @property
     def measured(self) -> float | None:
+        """Seconds; None before the first recovery has ended."""
         return self._measured
 
     def begin(self, time: float) -> None:
@@ -94,9 +98,9 @@ class RecoveryWatch:
             self._anomaly = time
         last = self._anomaly if self._anomaly is not None else begun
         if not 0 <= time - begun < self.patience:
-            self._begun = None  # the clock jumped, or it never recovers: nothing was measured
+            self._begun = None  # the clock jumped, or no recovery in sight: abandon the measurement
         elif time - last >= self.quiet:
             self._measured, self._begun = last - begun, None
 
     def _anomalous(self) -> bool:
-        return abs(self._apart.away()) > 1 or self._waiting.away() > 1
+        return abs(self._apart.z_score()) > 1 or self._waiting.z_score() > 1

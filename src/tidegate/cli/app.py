@@ -1,6 +1,7 @@
-"""Commands. Results go to standard output, everything else to standard error; the exit code says what happened:
-0 done, 1 not verified or a run of a comparison failed, 2 bad input, 3 something is missing, 4 the query failed,
-130 interrupted.
+"""The commands. Results go to standard output, everything else to standard error.
+
+Exit codes: 0 success, 1 result not verified or a run of a comparison failed, 2 invalid input, 3 a requirement is
+missing, 4 the query failed, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Run the command line; what the user did wrong is a sentence, never a stack trace."""
+    """Run the command line. A user's mistake ends in an error message, never in a stack trace."""
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except TidegateError as error:
@@ -43,10 +44,10 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
     except Exception as error:
-        told = getattr(error, "format_message", None)  # what the parser of the command line raises
-        if told is None:
+        format_message = getattr(error, "format_message", None)  # errors of the argument parser have it
+        if format_message is None:
             raise
-        complain(told())
+        complain(format_message())
         sys.exit(2)
 
 
@@ -72,27 +73,36 @@ for _command in (
 
 @app.command()
 def doctor(output: AsJson = Output.text) -> None:
-    """Check Java, Spark, cores, memory and quotas, and say how to get what is missing."""
+    """Check Java, Spark, cores, memory and quotas, and show how to get what is missing.
+
+    [bold]tidegate doctor[/bold]
+
+    Exits with code 3 if a requirement is missing.
+    """
     from tidegate.cli.doctor import findings  # noqa: PLC0415
 
-    found = findings()
+    checked = findings()
     if output is Output.json:
-        print_json([asdict(finding) for finding in found])
+        print_json([asdict(finding) for finding in checked])
     else:
-        for finding in found:
+        for finding in checked:
             mark = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]·[/yellow]"}[finding.ok]
             advice = f"  ({finding.advice})" if finding.advice else ""
             out.print(f"{mark} {finding.what:11} {finding.found}{advice}", soft_wrap=True, highlight=False)
-    if any(finding.ok is False for finding in found):
+    if any(finding.ok is False for finding in checked):
         raise typer.Exit(3)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         out.print(f"tidegate {__version__}", highlight=False)
         raise typer.Exit
 
 
 @app.callback()
-def _options(version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True)] = False) -> None:
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     pass

@@ -1,9 +1,7 @@
-"""`tidegate backtest`: what policies would have done on a trace of one's own."""
+"""`tidegate backtest`: what policies would have cost on a recorded trace."""
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,11 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from tidegate.cli import backtest_view as told
-from tidegate.cli.compare_view import progress
-from tidegate.cli.console import AsJson, Output, complain, err, interrupt_once, out, print_json
+from tidegate.cli.console import AsJson, Output, complain, cores, err, interrupt_once, out, print_json
 from tidegate.core import InvalidInput, UnknownName
-from tidegate.store import DEFAULT_PATH
+from tidegate.core.defaults import STORE
 
 if TYPE_CHECKING:
     from tidegate.backtest.held_out import Tuning
@@ -26,182 +22,205 @@ if TYPE_CHECKING:
     from tidegate.compare.execution import Outcome
     from tidegate.experiment.settings import Experiment
 
-ROOT = DEFAULT_PATH.parent / "backtest"
-#: of the best policy, whichever it is
+ROOT = STORE.parent / "backtest"
+#: tunes the policy that would be recommended
 BEST = "best"
 
 
 def backtest(
-    trace: Annotated[str, typer.Argument(help="CSV or Parquet with time and rate, as `tidegate trace` writes it")],
-    policies: Annotated[str, typer.Option(help="names of `tidegate policies`")] = "hpa-cpu,ds2,daedalus",
-    model: Annotated[str, typer.Option(help="of the job: a file of `tidegate calibrate`, or a job's name")] = "q1",
+    trace: Annotated[str, typer.Argument(help="CSV or Parquet with time and rate, see `tidegate trace`")],
+    policies: Annotated[str, typer.Option(help="see `tidegate policies`")] = "hpa-cpu,ds2,daedalus",
+    model: Annotated[str, typer.Option(help="model of the job: a file from `tidegate calibrate`, or a job")] = "q1",
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-p", help="of one of the policies: POLICY:NAME=VALUE")
+        list[str] | None,
+        typer.Option("--option", "-p", help="policy option: POLICY:NAME=VALUE, like hpa-cpu:target=0.8; repeatable"),
     ] = None,
-    slo: Annotated[str, typer.Option(help="how long a record may take")] = "30s",
-    allowed: Annotated[str, typer.Option(help="share of records that may take longer")] = "1%",
-    min_executors: Annotated[int, typer.Option(help="never fewer")] = 1,
-    max_executors: Annotated[int, typer.Option(help="never more")] = 8,
-    initial: Annotated[int | None, typer.Option(help="at the start; if not given, enough for the first minute")] = None,
+    slo: Annotated[str, typer.Option(help="latency objective")] = "30s",
+    allowed: Annotated[str, typer.Option(help="share of records that may miss the objective")] = "1%",
+    min_executors: Annotated[int, typer.Option(help="fewest executors")] = 1,
+    max_executors: Annotated[int, typer.Option(help="most executors")] = 8,
+    initial: Annotated[
+        int | None, typer.Option(help="executors at the start; default: enough for the first minute")
+    ] = None,
     trigger: Annotated[str, typer.Option(help="time between micro-batches")] = "10s",
-    price: Annotated[float | None, typer.Option(help="of an executor for an hour")] = None,
-    seeds: Annotated[int, typer.Option(help="runs of each policy, with other draws of the simulator", min=1)] = 1,
-    tune: Annotated[str | None, typer.Option(help="search settings of this policy, or of the best")] = None,
-    trials: Annotated[int, typer.Option(help="settings that are tried", min=2)] = 60,
-    processes: Annotated[int, typer.Option(help="0: one for each core", min=0)] = 0,
-    folder: Annotated[Path | None, typer.Option("--out", help="where results are kept", show_default=False)] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="forget what an earlier call has kept there")] = False,
+    price: Annotated[float | None, typer.Option(help="price of an executor per hour")] = None,
+    seeds: Annotated[int, typer.Option(help="runs of each policy, each with its own random seed", min=1)] = 1,
+    tune: Annotated[str | None, typer.Option(help="tune the settings of this policy, or of the best: `best`")] = None,
+    trials: Annotated[int, typer.Option(help="number of settings to try", min=2)] = 60,
+    processes: Annotated[int, typer.Option(help="simulate in this many processes; 0: one per core", min=0)] = 0,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="folder for results; default: one in .tidegate/backtest")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="delete earlier results in that folder")] = False,
     output: AsJson = Output.text,
 ) -> None:
-    """Try policies on last week's traffic before trusting them: what each would have cost, and how often records would
-    have been late.
+    """Try policies on recorded traffic: what each would have cost, and how many records would have been late.
 
     [bold]tidegate trace logs/*.csv.gz --time created_at -o monday.parquet[/bold]
-    [bold]tidegate backtest monday.parquet --policies hpa-cpu,ds2 --model q1.json --slo 30s --price 0.12[/bold]
-    [bold]tidegate backtest monday.parquet --policies hpa-cpu,ds2 --model q1.json --tune best[/bold]
+    [bold]tidegate backtest monday.parquet --model q1.json --price 0.12[/bold]
+    [bold]tidegate backtest monday.parquet --policies ds2,hpa-cpu --tune best[/bold]
 
-    Simulates the job (by a model that `tidegate calibrate` has fitted to real runs of it) under the trace, beside an
-    oracle that knows the whole trace, and the fewest executors that are enough if they are always there. `--tune`
-    searches settings on the first two thirds of the trace, and tells what they are worth on the last.
+    Simulates the job under the trace, with a model that `tidegate calibrate`
+    fitted to real runs. For reference, it also shows an oracle that knows the
+    whole trace, and the fewest static executors that meet the objective.
+
+    --tune searches for settings on the first two thirds of the trace and checks
+    them on the last third. After an interrupt, finished runs are not repeated.
     """
     from tidegate.backtest.recommendation import chosen  # noqa: PLC0415
-    from tidegate.backtest.request import Backtest, beyond, experiment  # noqa: PLC0415
+    from tidegate.backtest.request import Backtest, experiment, peak_overload  # noqa: PLC0415
+    from tidegate.cli import backtest_view as view  # noqa: PLC0415
+    from tidegate.cli.values import share  # noqa: PLC0415
     from tidegate.core.amounts import duration  # noqa: PLC0415
 
     run = {"minimum": min_executors, "maximum": max_executors, "initial": initial, "price": price}
     times = {"slo": duration(slo), "trigger": duration(trigger)}
-    asked = Backtest(trace, model, _policies(policies, option or []), {**run, **times}, _share(allowed), seeds)
-    base = experiment(asked)
-    high = beyond(base)
-    if high:
-        (err if output is Output.json else out).print(told.peak(high, base), soft_wrap=True, highlight=False)
-    runs = _Runs(asked, base, folder, processes or _cores())
+    request = Backtest(
+        trace, model, _policies(policies, option or []), {**run, **times}, share("backtest: allowed", allowed), seeds
+    )
+    base = experiment(request)
+    excess = peak_overload(base)
+    if excess:
+        (err if output is Output.json else out).print(view.overload(excess, base), soft_wrap=True, highlight=False)
+    runs = _Runs(request, base, folder, processes or cores())
     if tune is not None:
-        runs.check(tune)
+        runs.check_tunable(tune)
     interrupt_once()
-    outcome, rows = runs.all(fresh)
-    best = chosen(rows, asked.allowed)
+    outcome, rows = runs.run(fresh)
+    best = chosen(rows, request.allowed)
     if output is Output.text:
-        _show(asked, runs, outcome, rows)
+        _show(runs, outcome, rows, best)
     tuned = runs.tune(tune, trials, rows) if tune is not None and not outcome.interrupted else None
     if output is Output.json:
-        print_json(
-            {"beyond": asdict(high) if high else None} | _values(asked, runs, outcome, rows) | _tuning(tuned, best)
-        )
+        tuning = None if tuned is None else view.tuning_values(tuned, best)
+        values = _values(runs, outcome, rows, best)
+        print_json({"beyond": asdict(excess) if excess else None, **values, "tuning": tuning})
     else:
-        _say([] if tuned is None else ["", told.tuning_table(tuned), *told.tuning_verdict(tuned, best)])
-        _say([escape(f"report: {runs.path / 'report.html'}")])
+        _print([] if tuned is None else ["", view.tuning_table(tuned), *view.tuning_verdict(tuned, best)])
+        _print([escape(f"report: {runs.path / 'report.html'}")])
     _end(outcome)
-    if tune is not None and (tuned is None or tuned.found.interrupted):
-        complain(f"interrupted: settings are the best of {tuned.found.trials if tuned else 0} trials")
+    if tune is not None and (tuned is None or tuned.result.interrupted):
+        complain(f"interrupted: settings are the best of {tuned.result.trials if tuned else 0} trials")
         raise typer.Exit(130)
 
 
-def _say(lines: Iterable[Any]) -> None:
+def _print(lines: Iterable[Any]) -> None:
     for line in lines:
         out.print(line, soft_wrap=isinstance(line, str), highlight=False)
 
 
-def _show(asked: Backtest, runs: _Runs, outcome: Outcome, rows: list[Row]) -> None:
-    from tidegate.backtest.recommendation import chosen, limit  # noqa: PLC0415
+def _show(runs: _Runs, outcome: Outcome, rows: list[Row], best: Row | None) -> None:
+    from tidegate.backtest.recommendation import limit  # noqa: PLC0415
+    from tidegate.cli import backtest_view as view  # noqa: PLC0415
+    from tidegate.cli.compare_view import legend  # noqa: PLC0415
 
-    _say([told.heading(runs.base, asked.file, asked.allowed), told.table(rows, limit(outcome.runs, runs.base.price))])
-    _say(told.remarks(rows))
-    _say([told.recommendation(chosen(rows, asked.allowed), asked.allowed, runs.static)])
+    allowed, oracle = runs.request.allowed, limit(outcome.runs, runs.base.price)
+    _print([view.heading(runs.base, runs.request.file, allowed), view.table(rows, oracle, best)])
+    if best is not None:
+        out.print(legend(allowed), style="dim", soft_wrap=True, highlight=False)
+    _print(view.remarks(rows))
+    _print([view.recommendation(best, allowed, runs.static)])
 
 
-def _values(asked: Backtest, runs: _Runs, outcome: Outcome, rows: list[Row]) -> dict[str, Any]:
-    from tidegate.backtest.recommendation import chosen, limit  # noqa: PLC0415
+def _values(runs: _Runs, outcome: Outcome, rows: list[Row], best: Row | None) -> dict[str, Any]:
+    from tidegate.backtest.recommendation import limit  # noqa: PLC0415
+    from tidegate.cli.backtest_view import advice  # noqa: PLC0415
+    from tidegate.runs import encode  # noqa: PLC0415
 
-    oracle = limit(outcome.runs, runs.base.price)
+    request, oracle = runs.request, limit(outcome.runs, runs.base.price)
     return {
-        "trace": asked.workload,
-        "model": asked.model,
+        "trace": request.workload,
+        "model": request.model,
         "slo": runs.base.slo,
-        "allowed": asked.allowed,
+        "allowed": request.allowed,
         "policies": [asdict(row) for row in rows],
         "static": runs.static,
         "oracle": asdict(oracle) if oracle else None,
-        "recommendation": told.advice(chosen(rows, asked.allowed), asked.allowed),
-        "runs": outcome.runs,
+        "recommendation": advice(best, request.allowed),
+        "runs": [encode(run) for run in outcome.runs],
         "report": str(runs.path / "report.html"),
     }
 
 
-def _tuning(tuned: Tuning | None, best: Row | None) -> dict[str, Any]:
-    return {"tuning": None if tuned is None else told.tuning_values(tuned, best)}
-
-
 class _Runs:
-    """The runs of a backtest in their folder."""
+    """The runs of a back-test, and the folder of their results."""
 
-    def __init__(self, asked: Backtest, base: Experiment, folder: Path | None, processes: int) -> None:
+    def __init__(self, request: Backtest, base: Experiment, folder: Path | None, processes: int) -> None:
         from tidegate.backtest.request import backtest_grid, label, least_static  # noqa: PLC0415
+        from tidegate.cli.values import folder_name  # noqa: PLC0415
         from tidegate.compare.cells import cells  # noqa: PLC0415
         from tidegate.compare.fingerprint import specification  # noqa: PLC0415
         from tidegate.compare.folder import digest  # noqa: PLC0415
 
-        self.asked, self.base, self.processes = asked, base, processes
-        # policies are refused before anything is simulated
-        cells(backtest_grid(asked, base, base.maximum), place="backtest")
-        static = least_static(base, asked.allowed)
+        self.request, self.base, self.processes = request, base, processes
+        # invalid policies are refused here, before anything is simulated
+        cells(backtest_grid(request, base, base.maximum), place="backtest")
+        static = least_static(base, request.allowed)
         self.static = label(static)
-        self.grid = backtest_grid(asked, base, static)
+        self.grid = backtest_grid(request, base, static)
         self.cells: list[Cell] = cells(self.grid, place="backtest")
         self.spec = specification(self.grid)
-        self.path = folder or ROOT / f"{_slug(asked.file)}-{digest(self.spec)[:8]}"
+        self.path = folder or ROOT / folder_name(request.file, digest(self.spec))
 
-    def all(self, fresh: bool) -> tuple[Outcome, list[Row]]:
+    def run(self, fresh: bool) -> tuple[Outcome, list[Row]]:
         from tidegate.backtest.recommendation import rows  # noqa: PLC0415
         from tidegate.backtest.request import bench  # noqa: PLC0415
+        from tidegate.cli.compare_view import progress  # noqa: PLC0415
         from tidegate.compare.execution import compare, on_simulators  # noqa: PLC0415
         from tidegate.compare.folder import Folder  # noqa: PLC0415
-        from tidegate.compare.results import Comparison, write_tables  # noqa: PLC0415
+        from tidegate.compare.results import Comparison, Settings  # noqa: PLC0415
+        from tidegate.compare.tables import write_tables  # noqa: PLC0415
         from tidegate.report.compare import write  # noqa: PLC0415
 
-        with Folder.open(self.path, self.spec, fresh=fresh) as kept:
+        with Folder.open(self.path, self.spec, fresh=fresh) as results:
             with progress(len(self.cells)) as watch:
-                outcome = compare(self.cells, kept, on_simulators(bench(), self.processes), watch)
+                outcome = compare(self.cells, results, on_simulators(bench(), self.processes), watch)
             write_tables(self.path, outcome.runs)
-            write(Comparison(self.grid.title, self.spec, outcome.runs, outcome.series), self.path / "report.html")
+            settings, allowed = Settings.of(self.grid), self.request.allowed
+            comparison = Comparison(self.grid.title, outcome.runs, outcome.curves, settings, allowed)
+            write(comparison, self.path / "report.html")
         return outcome, rows(outcome.runs, self.static)
 
-    def check(self, name: str) -> None:
-        """Refuse what cannot be tuned before anything runs."""
+    def check_tunable(self, name: str) -> None:
+        """Refuse, before anything runs, a policy or a trace that cannot be tuned."""
         from tidegate.backtest.held_out import check  # noqa: PLC0415
         from tidegate.backtest.search_space import knobs  # noqa: PLC0415
 
-        known = self._known()
-        if name != BEST and name not in known:
-            raise UnknownName("policy of this backtest (--tune)", name, [*known, BEST])
-        if not any(knobs(e.policy, e.options) for policy, e in known.items() if name in (policy, BEST)):
+        experiments = self._experiments()
+        if name != BEST and name not in experiments:
+            raise UnknownName("policy of this backtest (--tune)", name, [*experiments, BEST])
+        if not any(knobs(e.policy, e.options) for policy, e in experiments.items() if name in (policy, BEST)):
             raise InvalidInput(f"backtest: --tune {name}: there are no settings to search for")
         check(self.base)
 
-    def tune(self, name: str, trials: int, found: list[Row]) -> Tuning | None:
-        """Of the best those that have settings."""
+    def tune(self, name: str, trials: int, rows: list[Row]) -> Tuning | None:
+        """Tune a policy, or the best of those that have settings; None if interrupted before the first result."""
         from tidegate.backtest.held_out import tuning  # noqa: PLC0415
         from tidegate.backtest.recommendation import chosen  # noqa: PLC0415
         from tidegate.backtest.search_space import knobs  # noqa: PLC0415
-        from tidegate.backtest.tune import Aim, Means  # noqa: PLC0415
+        from tidegate.backtest.tune import Aim, Execution  # noqa: PLC0415
+        from tidegate.cli.compare_view import progress  # noqa: PLC0415
 
-        known = self._known()
-        able = [row for row in found if row.policy in known and knobs(known[row.policy].policy, row.options)]
-        best = chosen([row for row in able if name in (row.policy, BEST)], self.asked.allowed)
+        experiments = self._experiments()
+        candidates = [row for row in rows if row.policy in experiments and name in (row.policy, BEST)]
+        tunable = [row for row in candidates if knobs(experiments[row.policy].policy, row.options)]
+        best = chosen(tunable, self.request.allowed)
         if best is None:
-            raise InvalidInput(f"backtest: --tune {name}: no run of it has ended well")
+            raise InvalidInput(f"backtest: --tune {name}: no run succeeded")
         with progress(trials, "tuning") as watch:
-            means = Means(range(self.asked.seeds), self.processes, watch)
-            return tuning(known[best.policy], self.path / "parts", Aim(self.asked.allowed, trials), means)
+            execution = Execution(range(self.request.seeds), self.processes, watch)
+            return tuning(experiments[best.policy], self.path / "parts", Aim(self.request.allowed, trials), execution)
 
-    def _known(self) -> dict[str, Experiment]:
+    def _experiments(self) -> dict[str, Experiment]:
+        """By policy, without the static reference."""
         return {cell.policy: cell.experiment for cell in reversed(self.cells) if cell.policy != self.static}
 
 
 def _end(outcome: Outcome) -> None:
-    failed = [run for run in outcome.runs if run["status"] == "failed"]
+    """Exit with the code for failed or interrupted runs."""
+    failed = outcome.failed
     if failed:
-        complain(f"{len(failed)} runs failed, the first, {failed[0]['run']}: {failed[0]['error']}")
+        complain(f"{len(failed)} runs failed, the first, {failed[0].run}: {failed[0].error}")
     if outcome.interrupted:
         complain("interrupted: what was done is kept; the same command goes on from there")
         raise typer.Exit(130)
@@ -210,47 +229,14 @@ def _end(outcome: Outcome) -> None:
 
 
 def _policies(names: str, options: Iterable[str]) -> list[dict[str, Any]]:
-    """As in the file of a comparison.
+    """Policies with their options, in the form of an experiment file. A repeated name counts once.
 
     >>> _policies("ds2, hpa-cpu", ["hpa-cpu:target=0.8"])
-    [{'name': 'ds2', 'options': {}}, {'name': 'hpa-cpu', 'options': {'target': '0.8'}}]
+    [{'name': 'ds2'}, {'name': 'hpa-cpu', 'options': {'target': '0.8'}}]
     """
-    found: dict[str, dict[str, Any]] = {
-        name.strip(): {"name": name.strip(), "options": {}} for name in names.split(",") if name.strip()
-    }
-    if not found:
+    from tidegate.cli import values  # noqa: PLC0415
+
+    policies = list(dict.fromkeys(values.names(names)))
+    if not policies:
         raise InvalidInput(f"backtest: need a policy or more, got {names!r}")
-    for text in options:
-        policy, colon, rest = text.partition(":")
-        name, equals, value = rest.partition("=")
-        if not colon or not equals:
-            raise InvalidInput(f"backtest: option {text!r} is not POLICY:NAME=VALUE, like hpa-cpu:target=0.8")
-        if policy not in found:
-            raise UnknownName("policy of this backtest", policy, found)
-        found[policy]["options"][name.strip()] = value.strip()
-    return list(found.values())
-
-
-def _share(text: str) -> float:
-    """
-    >>> _share("1%"), _share("0.02"), _share("0")
-    (0.01, 0.02, 0.0)
-    """
-    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
-    if re.fullmatch(r"\d+(\.\d+)?", number.strip()):
-        value = float(number) / (100 if percent else 1)
-        if value < 1:
-            return value
-    raise InvalidInput(f"backtest: allowed {text!r} is no share of records below 1, like 1% or 0.01")
-
-
-def _slug(name: str) -> str:
-    """
-    >>> _slug("monday.csv?gaps=zero")
-    'monday-csv-gaps-zero'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return values.with_options(policies, options, "backtest", "backtest")

@@ -1,4 +1,4 @@
-"""`tidegate record`, `calibrate` and `validate`: from stored real runs to a simulator that can be trusted."""
+"""`tidegate record`, `calibrate` and `validate`: fit the simulator to stored real runs, and check it."""
 
 from __future__ import annotations
 
@@ -8,68 +8,69 @@ from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE
 from rich.markup import escape
-from rich.table import Table
 
 from tidegate.cli.console import AsJson, Output, StorePath, show
 from tidegate.cli.stored import existing
 from tidegate.core import InvalidInput
-from tidegate.store import DEFAULT_PATH
+from tidegate.core.defaults import STORE
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tidegate.sim.check import Verdict
     from tidegate.sim.recording import Recording
 
-Runs = Annotated[list[str], typer.Argument(help="ids of stored runs (or last), or files that `tidegate record` wrote")]
+Runs = Annotated[list[str], typer.Argument(help="ids of stored runs, `last`, or files from `tidegate record`")]
 
 
 def record(
-    run: Annotated[str, typer.Argument(help="a run's id, or last")],
-    to: Annotated[Path, typer.Argument(help="the file to write")],
+    run: Annotated[str, typer.Argument(help="id of a stored run, or `last`")],
+    to: Annotated[Path, typer.Argument(help="JSON file to write")],
     output: AsJson = Output.text,
-    store: StorePath = DEFAULT_PATH,
+    store: StorePath = STORE,
 ) -> None:
-    """Write a stored run as a small file: its batches, executors and load, for `calibrate` and `validate`.
+    """Export a stored run to a small file: its batches, executors and load, for `calibrate` and `validate`.
 
     [bold]tidegate record last day.json[/bold]
     """
     from tidegate.sim.recording import text  # noqa: PLC0415
 
-    found = _recording(run, store)
-    _write(to, text(found))
-    told = f"{to}: {len(found.batches)} batches, {found.until:.0f} s"
-    show(output, {"run": found.name, "file": str(to), "batches": len(found.batches)}, escape(told))
+    recording = _recording(run, store)
+    _write(to, text(recording))
+    summary = f"{to}: {len(recording.batches)} batches, {recording.until:.0f} s"
+    show(output, {"run": recording.name, "file": str(to), "batches": len(recording.batches)}, escape(summary))
 
 
 def calibrate(
     runs: Runs,
-    to: Annotated[
-        Path | None, typer.Option("--to", "-o", help="the model's file; if not given, JOB.model.json")
-    ] = None,
+    to: Annotated[Path | None, typer.Option("--to", "-o", help="file for the model; default: JOB.model.json")] = None,
     output: AsJson = Output.text,
-    store: StorePath = DEFAULT_PATH,
+    store: StorePath = STORE,
 ) -> None:
-    """Fit the simulator's model of a job to real runs of it.
-
-    It takes runs of one job under the same conditions, with more than one number of executors and more than one load
-    among them; half an hour in all is plenty.
+    """Fit the simulator's model of a job to real runs of that job.
 
     [bold]tidegate calibrate 20261118-101500 20261118-103000 --to q1.json[/bold]
+
+    Give it runs of one job under the same conditions, with different numbers of
+    executors and different loads. Half an hour in total is plenty.
     """
+    from rich.table import Table  # noqa: PLC0415
+
     from tidegate.sim.batch_model import text  # noqa: PLC0415
     from tidegate.sim.fit import fit  # noqa: PLC0415
 
-    found = fit([_recording(run, store) for run in runs])
-    path = to or Path(f"{found.model.job}.model.json")
-    _write(path, text(found.model))
-    values = {**asdict(found.model), "batches": found.batches, "error": found.error, "worst": found.worst}
-    table = Table(title=f"model of {found.model.job}", title_justify="left", show_header=False)
-    table.add_row("an empty batch", f"{found.model.fixed:.2f} s, and {found.model.overhead:.3f} s a wave of tasks")
-    table.add_row("an executor", f"{1 / found.model.cost:,.0f} records/s")
-    table.add_row("new executors", f"there after {found.model.startup:.1f} s, warm {found.model.cold:.1f} s later")
-    told = f"median {found.error:.1%}, nine of ten within {found.worst:.1%}, of {found.batches} batches"
-    table.add_row("error of batch time", told)
+    fitted = fit([_recording(run, store) for run in runs])
+    model = fitted.model
+    path = to or Path(f"{model.job}.model.json")
+    _write(path, text(model))
+    values = {**asdict(model), "batches": fitted.batches, "error": fitted.error, "worst": fitted.worst}
+    table = Table(title=f"model of {model.job}", title_justify="left", show_header=False)
+    table.add_row("empty batch", f"{model.fixed:.2f} s, plus {model.overhead:.3f} s per wave of tasks")
+    table.add_row("one executor", f"{1 / model.cost:,.0f} records/s")
+    table.add_row("new executors", f"ready after {model.startup:.1f} s, warm {model.cold:.1f} s later")
+    error = f"median {fitted.error:.1%}, 90 % within {fitted.worst:.1%}, of {fitted.batches} batches"
+    table.add_row("error of batch time", error)
     table.add_row("file", escape(str(path)))
     show(output, {"file": str(path), **values}, table)
 
@@ -77,54 +78,59 @@ def calibrate(
 def validate(
     runs: Runs,
     model: Annotated[
-        str, typer.Option(help="a file that `tidegate calibrate` wrote, or a job; if not given, the run's job")
+        str, typer.Option(help="file from `tidegate calibrate`, or a job; default: the job of each run")
     ] = "",
     output: AsJson = Output.text,
-    store: StorePath = DEFAULT_PATH,
+    store: StorePath = STORE,
 ) -> None:
-    """Play real runs again in the simulator, and say by how much it is wrong.
-
-    Arrivals and executors are those of the run; batches, latency and backlog are the model's. Use runs that the model
-    was not fitted to.
+    """Replay real runs in the simulator, and show its errors.
 
     [bold]tidegate validate last --model q1.json[/bold]
+
+    Arrivals and executors come from the run; batches, latency and backlog from
+    the model. Use runs that the model was not fitted to.
     """
     from tidegate.sim import batch_model  # noqa: PLC0415
     from tidegate.sim.check import check  # noqa: PLC0415
 
-    found = [_recording(run, store) for run in runs]
-    verdicts = [check(batch_model.model(model or one.job), one) for one in found]
-    show(output, {"runs": [_plain(one) for one in verdicts], "median": _medians(verdicts)}, _table(verdicts))
+    recordings = [_recording(run, store) for run in runs]
+    verdicts = [check(batch_model.model(model or recording.job), recording) for recording in recordings]
+    values = {"runs": [_plain(verdict) for verdict in verdicts], "median": _medians(verdicts)}
+    show(output, values, _table(verdicts))
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
-    figures = {name: {**asdict(one), "error": one.error} for name, one in verdict.figures.items()}
+    figures = {name: {**asdict(figure), "error": figure.error} for name, figure in verdict.figures.items()}
     return {"run": verdict.run, **figures, "each batch": verdict.batches, "throughput windows": verdict.windows}
 
 
 def _medians(verdicts: list[Verdict]) -> dict[str, float]:
-    """Of the absolute errors."""
+    """Median absolute errors over the runs."""
     from tidegate.sim.check import FIGURES  # noqa: PLC0415
 
-    found = {name: median(abs(one.figures[name].error) for one in verdicts) for name in FIGURES}
-    return {**found, "each batch": median(one.batches for one in verdicts)}
+    errors = {name: median(abs(verdict.figures[name].error) for verdict in verdicts) for name in FIGURES}
+    return {**errors, "each batch": median(verdict.batches for verdict in verdicts)}
 
 
 def _table(verdicts: list[Verdict]) -> Table:
+    from rich.box import SIMPLE  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
     from tidegate.sim.check import FIGURES  # noqa: PLC0415
 
-    title = "by how much the simulator is off; p50 to p99 of latency (--output json: the figures themselves)"
+    title = "relative errors of the simulator; p50 to p99 are latency (--output json has the figures)"
     heads = [name.removeprefix("latency ") for name in FIGURES]
     table = Table("run", *heads, "each batch", title=title, title_justify="left", box=SIMPLE)
     table.columns[0].no_wrap = True
-    for one in verdicts:
-        table.add_row(escape(one.run), *(f"{c.error:+.0%}" for c in one.figures.values()), f"{one.batches:.0%}")
+    for verdict in verdicts:
+        errors = (f"{figure.error:+.0%}" for figure in verdict.figures.values())
+        table.add_row(escape(verdict.run), *errors, f"{verdict.batches:.0%}")
     table.add_row("median |error|", *(f"{error:.1%}" for error in _medians(verdicts).values()), style="bold")
     return table
 
 
 def _recording(run: str, store: Path) -> Recording:
-    """From a file, or from the store."""
+    """A run from a file of `tidegate record`, or from the store."""
     from tidegate.sim import recording  # noqa: PLC0415
 
     if run.endswith(".json"):
@@ -132,9 +138,9 @@ def _recording(run: str, store: Path) -> Recording:
             return recording.parse(Path(run).read_text(encoding="utf-8"), run)
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{run}: cannot be read: {error}") from None
-    with existing(store) as kept:
-        found = kept.run(run)
-        return recording.record(found.id, found.spec, [tick for _, tick in kept.ticks(found.id)])
+    with existing(store) as database:
+        stored = database.run(run)
+        return recording.record(stored.id, stored.spec, [tick for _, tick in database.ticks(stored.id)])
 
 
 def _write(path: Path, content: str) -> None:

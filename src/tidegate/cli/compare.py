@@ -1,8 +1,7 @@
-"""`tidegate compare`: policies side by side, on simulated or real runs."""
+"""`tidegate compare`: policies side by side, in simulated or real runs."""
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Mapping
@@ -12,72 +11,77 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from tidegate.cli.compare_view import profiles, progress, rows
-from tidegate.cli.console import AsJson, Output, StorePath, complain, err, interrupt_once, out, print_json
-from tidegate.core import InvalidInput, UnknownName
-from tidegate.store import DEFAULT_PATH
+from tidegate.cli.console import AsJson, Output, StorePath, complain, cores, err, interrupt_once, out, print_json
+from tidegate.core import InvalidInput
+from tidegate.core.defaults import STORE
 
 if TYPE_CHECKING:
     from tidegate.compare.cells import Cell
     from tidegate.compare.execution import Outcome, Work
     from tidegate.compare.folder import Folder
+    from tidegate.compare.grid import Grid
 
-#: compared where nothing is said
-USUAL = {"policies": ["static", "hpa-cpu", "ds2", "daedalus"], "jobs": ["q1"], "workloads": ["tide"], "seeds": 3}
-ROOT = DEFAULT_PATH.parent / "compare"
+#: the comparison without a file, unless flags change it
+DEFAULTS = {"policies": ["static", "hpa-cpu", "ds2", "daedalus"], "jobs": ["q1"], "workloads": ["tide"], "seeds": 3}
+ROOT = STORE.parent / "compare"
 
 
 def compare(
-    file: Annotated[Path | None, typer.Argument(help="an experiment as TOML; flags go before what it says")] = None,
-    policies: Annotated[str | None, typer.Option(help="names of `tidegate policies`, like ds2,daedalus")] = None,
-    jobs: Annotated[str | None, typer.Option(help="like q1,q5; of the papers with --engine operators")] = None,
-    workloads: Annotated[str | None, typer.Option(help="names of `tidegate workloads`, or trace:FILE")] = None,
-    seeds: Annotated[str | None, typer.Option(help="how many, or which: 5, or 0,7,12; 0 is as documented")] = None,
+    file: Annotated[Path | None, typer.Argument(help="experiment file (TOML); flags override it")] = None,
+    policies: Annotated[str | None, typer.Option(help="like ds2,daedalus; see `tidegate policies`")] = None,
+    jobs: Annotated[str | None, typer.Option(help="like q1,q5; with --engine operators, the papers' jobs")] = None,
+    workloads: Annotated[str | None, typer.Option(help="like cosine,trace:FILE; see `tidegate workloads`")] = None,
+    seeds: Annotated[str | None, typer.Option(help="how many, or which: 5, or 0,7,12")] = None,
     option: Annotated[
-        list[str] | None, typer.Option("--option", "-p", help="of one of the policies: POLICY:NAME=VALUE")
+        list[str] | None,
+        typer.Option("--option", "-p", help="policy option: POLICY:NAME=VALUE, like hpa-cpu:target=0.8; repeatable"),
     ] = None,
     engine: Annotated[
-        str | None, typer.Option(help="sim (micro-batches), operators (as in the papers) or spark (real)")
+        str | None, typer.Option(help="sim (micro-batches, the default), operators (as in the papers) or spark (real)")
     ] = None,
-    duration: Annotated[str | None, typer.Option(help="of a run; if not given, 2h, or a trace's own")] = None,
+    duration: Annotated[str | None, typer.Option(help="length of a run; default: 2h, or that of the trace")] = None,
     rate: Annotated[
-        str | None, typer.Option(help="highest offered rate, like 250k; if not given, 80 % of what the most can do")
+        str | None,
+        typer.Option(help="peak rate in records/s, like 250k; default: 80 % of the capacity of --max-executors"),
     ] = None,
-    min_executors: Annotated[int | None, typer.Option(help="never fewer; if not given, 1")] = None,
-    max_executors: Annotated[int | None, typer.Option(help="never more; if not given, 8, on Spark 4")] = None,
-    slo: Annotated[str | None, typer.Option(help="how long a record may take; if not given, 30s, on Spark 10s")] = None,
-    trigger: Annotated[str | None, typer.Option(help="between micro-batches; if not given, 10s, on Spark 4s")] = None,
-    period: Annotated[str | None, typer.Option(help="between observations of a simulator; if not given, 15s")] = None,
-    price: Annotated[float | None, typer.Option(help="of an executor for an hour")] = None,
-    quota: Annotated[
-        float | None, typer.Option(help="on Spark: cores that an executor on this machine may really use")
+    min_executors: Annotated[int | None, typer.Option(help="fewest executors; default: 1")] = None,
+    max_executors: Annotated[int | None, typer.Option(help="most executors; default: 8, on Spark 4")] = None,
+    slo: Annotated[str | None, typer.Option(help="latency objective; default: 30s, on Spark 10s")] = None,
+    trigger: Annotated[str | None, typer.Option(help="time between micro-batches; default: 10s, on Spark 4s")] = None,
+    period: Annotated[str | None, typer.Option(help="time between simulated observations; default: 15s")] = None,
+    price: Annotated[float | None, typer.Option(help="price of an executor per hour")] = None,
+    allowed: Annotated[str, typer.Option(help="share of records that may miss the objective")] = "1%",
+    quota: Annotated[float | None, typer.Option(help="on Spark: CPU limit of a local executor, in cores")] = None,
+    model: Annotated[str | None, typer.Option(help="simulator model, a file from `tidegate calibrate`")] = None,
+    processes: Annotated[int, typer.Option(help="simulate in this many processes; 0: one per core", min=0)] = 0,
+    folder: Annotated[
+        Path | None, typer.Option("--out", help="folder for results; default: one in .tidegate/compare")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="of the simulator, as `tidegate calibrate` writes it")] = None,
-    processes: Annotated[int, typer.Option(help="0: one for each core", min=0)] = 0,
-    folder: Annotated[Path | None, typer.Option("--out", help="where results are kept", show_default=False)] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="forget what an earlier call has kept there")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="delete earlier results in that folder")] = False,
     output: AsJson = Output.text,
-    store: StorePath = DEFAULT_PATH,
+    store: StorePath = STORE,
 ) -> None:
-    """Compare policies on the same jobs under the same loads, with an oracle as the limit.
+    """Compare policies on the same jobs under the same loads, with an oracle as the lower bound.
 
-    [bold]tidegate compare --policies ds2,daedalus --jobs q1,q5 --workloads cosine,steps --seeds 5 --duration 6h[/bold]
+    [bold]tidegate compare --policies ds2,daedalus --jobs q1,q5 --seeds 5[/bold]
+    [bold]tidegate compare experiment.toml --duration 6h --allowed 5%[/bold]
 
-    Runs are simulated, on all cores, unless told to use Spark.
+    Runs are simulated on all cores; --engine spark runs them on real Spark.
+    Each result is saved as soon as its run ends: after an interrupt, the same
+    command continues.
 
-    Each is kept when it is done: after an interrupt the same command goes on.
-
-    Figures are means over the seeds, with 95 % confidence intervals. ★ marks the
-    fewest worker-seconds of the policies whose p95 keeps the SLO.
+    Figures are means over the seeds with 95 % confidence intervals. ★ marks the
+    policy to choose: the fewest worker-seconds of those whose late records are
+    within --allowed; if there is none, the fewest late records.
     """
-    from tidegate.compare.cells import cells  # noqa: PLC0415
+    from tidegate.cli.values import folder_name, share  # noqa: PLC0415
+    from tidegate.compare.cells import cells as expand  # noqa: PLC0415
     from tidegate.compare.fingerprint import specification  # noqa: PLC0415
     from tidegate.compare.folder import Folder, digest  # noqa: PLC0415
-    from tidegate.compare.grid import grid, merged, read  # noqa: PLC0415
+    from tidegate.runs import encode  # noqa: PLC0415
 
-    began = time.monotonic()
-    lists = {"policies": policies, "jobs": jobs, "workloads": workloads}
-    shared = {
+    began, allowed_share = time.monotonic(), share("compare: allowed", allowed)
+    run_fields = {
         "engine": engine,
         "duration": duration,
         "peak": rate,
@@ -90,36 +94,57 @@ def compare(
         "quota": quota,
         "model": model,
     }
-    flags = {
-        **_given({key: None if text is None else _names(text) for key, text in lists.items()}),
-        "run": _given(shared),
-    }
+    lists = {"policies": policies, "jobs": jobs, "workloads": workloads}
+    place = "compare" if file is None else str(file)
+    grid = _grid(file, _flags(lists, seeds, run_fields), option or [], place)
+    cells, spec = expand(grid, place=place), specification(grid)
+    path = folder or ROOT / folder_name(grid.title, digest(spec))
+    interrupt_once()
+    with Folder.open(path, spec, fresh=fresh) as results:
+        outcome = _run(cells, results, processes or cores(), store)
+        _write(grid, allowed_share, outcome, path)
+    if output is Output.json:
+        print_json({"runs": [encode(run) for run in outcome.runs]})
+    else:
+        _show(outcome, allowed_share, f"{time.monotonic() - began:.1f} s; report: {path / 'report.html'}")
+    _end(outcome, len(cells), path)
+
+
+def _flags(lists: Mapping[str, str | None], seeds: str | None, run: Mapping[str, Any]) -> dict[str, Any]:
+    """The flags that were given, in the form of an experiment file.
+
+    >>> _flags({"jobs": "q1,q5", "workloads": None}, "3", {"slo": "5s", "price": None})
+    {'jobs': ['q1', 'q5'], 'seeds': 3, 'run': {'slo': '5s'}}
+    """
+    from tidegate.cli.values import names  # noqa: PLC0415
+
+    flags: dict[str, Any] = {key: names(text) for key, text in lists.items() if text is not None}
     if seeds is not None:
         flags["seeds"] = _seeds(seeds)
-    place = "compare" if file is None else str(file)
-    made = grid(_with_options(merged(USUAL if file is None else read(file), flags), option or []), place)
-    found, spec = cells(made, place=place), specification(made)
-    path = folder or ROOT / f"{_slug(made.title)}{digest(spec)[:8]}"
-    interrupt_once()
-    with Folder.open(path, spec, fresh=fresh) as kept:
-        outcome = _run(found, kept, processes or _cores(), store)
-        _write(made.title or "Comparison", spec, outcome, path)
-    if output is Output.json:
-        print_json({"runs": outcome.runs})
-    else:
-        out.print(rows(outcome.runs), highlight=False)
-        for line in profiles(outcome.runs):
-            out.print(escape(line), soft_wrap=True, highlight=False)
-        took = time.monotonic() - began
-        out.print(
-            escape(f"{len(outcome.runs)} runs, {took:.1f} s; report: {path / 'report.html'}"),
-            soft_wrap=True,
-            highlight=False,
-        )
-    _end(outcome, len(found), path)
+    return {**flags, "run": {key: value for key, value in run.items() if value is not None}}
+
+
+def _grid(file: Path | None, flags: Mapping[str, Any], options: list[str], place: str) -> Grid:
+    from tidegate.cli.values import with_options  # noqa: PLC0415
+    from tidegate.compare.grid import grid, merged, read  # noqa: PLC0415
+
+    values = merged(DEFAULTS if file is None else read(file), flags)
+    if options and isinstance(values.get("policies"), list):
+        values["policies"] = with_options(values["policies"], options, "compare", "comparison")
+    return grid(values, place)
+
+
+def _show(outcome: Outcome, allowed: float, summary: str) -> None:
+    from tidegate.cli.compare_view import legend, profiles, rows  # noqa: PLC0415
+
+    out.print(rows(outcome.runs, allowed), highlight=False)
+    out.print(legend(allowed), style="dim", soft_wrap=True, highlight=False)
+    for line in (*profiles(outcome.runs), f"{len(outcome.runs)} runs, {summary}"):
+        out.print(escape(line), soft_wrap=True, highlight=False)
 
 
 def _run(cells: list[Cell], folder: Folder, processes: int, store: Path) -> Outcome:
+    from tidegate.cli.compare_view import progress  # noqa: PLC0415
     from tidegate.compare.execution import compare as start  # noqa: PLC0415
 
     with progress(len(cells)) as watch:
@@ -135,39 +160,30 @@ def _work(cells: list[Cell], processes: int, store: Path) -> Work:
         return on_simulators(cell_runner.simulators(), processes)
     if len(engines) > 1:
         raise InvalidInput(f"compare: need runs all on Spark or all simulated, got {', '.join(sorted(engines))}")
-    return on_spark(store, lambda told: err.print(escape(told), soft_wrap=True, highlight=False))
+    return on_spark(store, lambda message: err.print(escape(message), soft_wrap=True, highlight=False))
 
 
-def _write(title: str, spec: dict[str, Any], outcome: Outcome, path: Path) -> None:
-    from tidegate.compare.results import Comparison, write_tables  # noqa: PLC0415
+def _write(grid: Grid, allowed: float, outcome: Outcome, path: Path) -> None:
+    from tidegate.compare.results import Comparison, Settings  # noqa: PLC0415
+    from tidegate.compare.tables import write_tables  # noqa: PLC0415
     from tidegate.report.compare import write  # noqa: PLC0415
 
     write_tables(path, outcome.runs)
-    write(Comparison(title, spec, outcome.runs, outcome.series), path / "report.html")
+    title = grid.title or "Comparison"
+    write(Comparison(title, outcome.runs, outcome.curves, Settings.of(grid), allowed), path / "report.html")
 
 
-def _end(outcome: Outcome, wanted: int, path: Path) -> None:
-    failed = [run for run in outcome.runs if run["status"] == "failed"]
+def _end(outcome: Outcome, total: int, path: Path) -> None:
+    """Exit with the code for failed or interrupted runs."""
+    failed = outcome.failed
     if failed:
-        complain(f"{len(failed)} of {wanted} runs failed, the first, {failed[0]['run']}: {failed[0]['error']}")
+        complain(f"{len(failed)} of {total} runs failed, the first, {failed[0].run}: {failed[0].error}")
     if outcome.interrupted:
-        told = f"{len(outcome.runs) - len(failed)} of {wanted} runs are kept in {path}"
-        complain(f"interrupted: {told}; the same command goes on from there")
+        saved = f"{len(outcome.runs) - len(failed)} of {total} runs are kept in {path}"
+        complain(f"interrupted: {saved}; the same command goes on from there")
         raise typer.Exit(130)
     if failed:
         raise typer.Exit(1)
-
-
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
-
-
-def _names(text: str) -> list[str]:
-    """
-    >>> _names("ds2, daedalus,")
-    ['ds2', 'daedalus']
-    """
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def _seeds(text: str) -> int | list[int]:
@@ -178,33 +194,3 @@ def _seeds(text: str) -> int | list[int]:
     if not re.fullmatch(r"\s*\d+\s*(,\s*\d+\s*)*,?\s*", text):
         raise InvalidInput(f"compare: seeds {text!r} are not like 5, or 0,7,12")
     return [int(part) for part in text.split(",") if part.strip()] if "," in text else int(text)
-
-
-def _with_options(values: dict[str, Any], texts: list[str]) -> dict[str, Any]:
-    """Policies with the options of the command line; all of a name or label get them."""
-    items = [dict(one) if isinstance(one, Mapping) else {"name": one} for one in values.get("policies") or []]
-    for text in texts:
-        policy, colon, rest = text.partition(":")
-        name, equals, value = rest.partition("=")
-        if not colon or not equals:
-            raise InvalidInput(f"compare: option {text!r} is not POLICY:NAME=VALUE, like hpa-cpu:target=0.8")
-        meant = [one for one in items if policy in (one.get("name"), one.get("label"))]
-        if not meant:
-            raise UnknownName("policy of this comparison", policy, [str(one.get("name")) for one in items])
-        for one in meant:
-            before = one.get("options", {})
-            one["options"] = {**before, name.strip(): value.strip()} if isinstance(before, Mapping) else before
-    return {**values, "policies": items} if texts else values
-
-
-def _slug(title: str) -> str:
-    """
-    >>> _slug("ICDEW'23, Table I"), _slug("")
-    ('icdew-23-table-i-', '')
-    """
-    words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
-    return f"{words}-" if words else ""
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

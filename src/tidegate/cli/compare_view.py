@@ -1,11 +1,10 @@
-"""How a comparison looks in a terminal: its progress, and its table."""
+"""A comparison in the terminal: progress, the table, and its legend."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -13,35 +12,27 @@ from rich.table import Table
 from rich.text import Text
 
 from tidegate.cli.console import err
+from tidegate.compare.columns import TERMINAL, Column
+from tidegate.compare.ranking import ALLOWED
+from tidegate.compare.results import Row, summary
+from tidegate.runs import RunResult
+from tidegate.score.estimate import Estimate
 
-if TYPE_CHECKING:
-    from tidegate.compare.results import Row
-    from tidegate.score.interval import Interval
-
-#: seconds between lines where no terminal shows a bar
-QUIET = 10.0
-#: figures by their place in a run: title, and how a value is written
-COLUMNS: Mapping[str, tuple[str, str]] = {
-    "workers.mean": ("workers", "{:.2f}"),
-    "workers.seconds": ("worker-s", "{:,.0f}"),
-    "oracle.ratio": ("÷ oracle", "{:.2f}"),
-    "latency.p95": ("p95 s", "{:.1f}"),
-    "slo.violated": ("late", "{:.1%}"),
-    "rescales.count": ("rescales", "{:.1f}"),
-}
-#: whose confidence interval has room in a table of 80 columns; the files have the others
-SURE = ("oracle.ratio", "latency.p95")
+#: seconds between lines of progress where there is no terminal for a bar
+LINE_INTERVAL = 10.0
+#: columns that show a confidence interval: more do not fit into 80 characters; the files have all of them
+WITH_INTERVAL = ("ratio", "p95")
 
 
 @contextmanager
 def progress(total: int, doing: str = "comparing") -> Iterator[Callable[[int], None]]:
-    """Tell it how many runs are done."""
+    """Show progress: call what this yields with the number of finished runs."""
     if not err.is_terminal:
         yield _lines(total, doing)
         return
-    shown = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    # without a thread of its own: processes are forked while it is there
-    with Progress(*shown, console=err, transient=True, auto_refresh=False) as bar:
+    columns = (TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    # without a thread of its own, because processes are forked while the bar is shown
+    with Progress(*columns, console=err, transient=True, auto_refresh=False) as bar:
         task = bar.add_task("", total=total)
 
         def show(done: int) -> None:
@@ -54,61 +45,71 @@ def progress(total: int, doing: str = "comparing") -> Iterator[Callable[[int], N
 def _lines(total: int, doing: str) -> Callable[[int], None]:
     last = time.monotonic()
 
-    def tell(done: int) -> None:
+    def show(done: int) -> None:
         nonlocal last
-        if time.monotonic() - last >= QUIET:
+        if time.monotonic() - last >= LINE_INTERVAL:
             last = time.monotonic()
             err.print(f"{doing}: {done} of {total} runs are done", highlight=False)
 
-    return tell
+    return show
 
 
-def rows(runs: Sequence[Mapping[str, Any]]) -> Table:
-    """One line for each job, workload and policy; bold where none is better, ★ at the policy to choose."""
-    from tidegate.compare.results import summary  # noqa: PLC0415
-
-    table = Table(
-        "policy", *(title for title, _ in COLUMNS.values()), box=None, padding=(0, 2, 0, 0), header_style="dim"
-    )
+def rows(runs: Sequence[RunResult], allowed: float = ALLOWED) -> Table:
+    """A line for each job, workload and policy. Bold marks the best value of a column, ★ the policy to choose."""
+    titles = (column.terminal_title or column.title for column in TERMINAL)
+    table = Table("policy", *titles, box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in table.columns[1:]:
         column.justify = "right"
     place: tuple[str, str] | None = None
-    for row in summary(runs):
+    for row in summary(runs, allowed):
         if place != (row.job, row.workload):
             if place is not None:
                 table.add_row()
             place = (row.job, row.workload)
             table.add_row(f"[bold]{escape(row.job)}[/bold] under {escape(row.workload)}")
-        table.add_row(_policy(row), *(_cell(row, name) for name in COLUMNS))
+        table.add_row(_policy(row), *(_cell(row, column) for column in TERMINAL))
     return table
 
 
 def _policy(row: Row) -> Text:
-    told = f" ({row.failed} failed)" if row.failed else ""
-    return Text.assemble("★ " if row.best else "  ", (row.policy, "bold green" if row.best else ""), (told, "red"))
+    failures = f" ({row.failed} failed)" if row.failed else ""
+    return Text.assemble(starred(row.policy, row.best), (failures, "red"))
 
 
-def _cell(row: Row, name: str) -> Text:
-    return Text(written(row.figures[name], name), "bold" if name in row.leads else "")
+def starred(policy: str, best: bool) -> Text:
+    """A policy's name, with ★ before the one to choose; `legend` explains it."""
+    return Text.assemble("★ " if best else "  ", (policy, "bold green" if best else ""))
 
 
-def written(value: Interval, name: str) -> str:
+def _cell(row: Row, column: Column) -> Text:
+    return Text(written(row.figures.get(column.key), column), "bold" if column.key in row.leads else "")
+
+
+def written(estimate: Estimate | None, column: Column) -> str:
     """
-    >>> from tidegate.score.interval import Interval
-    >>> written(Interval(1.234, 0.1, 5), "oracle.ratio"), written(Interval(0.051, 0.01, 5), "slo.violated")
+    >>> by_key = {column.key: column for column in TERMINAL}
+    >>> written(Estimate(1.234, 0.036, 4), by_key["ratio"]), written(Estimate(0.051, 0.01, 4), by_key["violated"])
     ('1.23 ±0.10', '5.1%')
     """
-    if value.mean is None:
+    if estimate is None:
         return "-"
-    form = COLUMNS[name][1]
-    half = f" ±{form.format(value.half)}" if value.half is not None and name in SURE else ""
-    return f"{form.format(value.mean)}{half}"
+    write = column.terminal or column.write
+    half = f" ±{write(estimate.half)}" if estimate.half is not None and column.key in WITH_INTERVAL else ""
+    return f"{write(estimate.mean)}{half}"
 
 
-def profiles(runs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What policies that need a profile spent before, a line for each of them and each job."""
-    spent = {(run["job"], run["policy"]): run["profiling"]["worker_seconds"] for run in runs if run.get("profiling")}
+def legend(allowed: float) -> str:
+    """Explains ★."""
+    return (
+        f"★ the fewest worker-seconds of those late for at most {100 * allowed:g} % of the records;\n"
+        "  if there is none, the fewest late records"
+    )
+
+
+def profiles(runs: Sequence[RunResult]) -> list[str]:
+    """A line for each job and policy that needed a profile: what its profiling runs cost."""
+    spent = {(run.job, run.policy): run.profiling.worker_seconds for run in runs if run.profiling}
     return [
-        f"{policy} on {job}: {seconds / 3600:,.1f} worker-hours of profiling runs before, not counted above"
+        f"{policy} on {job}: {seconds / 3600:,.1f} worker-hours of profiling runs, not counted above"
         for (job, policy), seconds in spent.items()
     ]

@@ -1,8 +1,9 @@
-"""What every command shares: where it prints, how it complains, text for people or JSON for programs."""
+"""Shared by all commands: consoles, error messages, text or JSON output, signals, and the cores to use."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import sys
 from enum import StrEnum
@@ -24,15 +25,16 @@ class Output(StrEnum):
 
 
 AsJson = Annotated[Output, typer.Option("--output", help="text for people, json for programs")]
-StorePath = Annotated[Path, typer.Option("--store", help="file in which runs are kept", envvar="TIDEGATE_STORE")]
+StorePath = Annotated[Path, typer.Option("--store", help="database file of stored runs", envvar="TIDEGATE_STORE")]
 
 
 def complain(message: str) -> None:
+    """Print an error message to standard error."""
     err.print(f"[red]tidegate:[/red] {escape(message)}", soft_wrap=True, highlight=False)
 
 
 def show(output: Output, value: Any, text: Any) -> None:
-    """`value` as JSON or `text`, whichever was asked for."""
+    """Print `value` as JSON, or `text`, depending on `--output`."""
     if output is Output.json:
         print_json(value)
     else:
@@ -44,9 +46,7 @@ def print_json(value: Any) -> None:
 
 
 def interrupt_once() -> None:
-    """The first Ctrl-C (or a polite kill) ends the run; what follows is cleaning up, which further ones must not cut
-    short.
-    """
+    """Let the first Ctrl-C (or SIGTERM) interrupt the run; later ones are ignored, so that clean-up can finish."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -55,3 +55,8 @@ def interrupt_once() -> None:
 
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

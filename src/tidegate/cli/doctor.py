@@ -1,26 +1,26 @@
-"""What this machine has of what Tidegate needs, and how to get the rest."""
+"""Checks whether this machine has what Tidegate needs, and says how to get the rest."""
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tidegate.cli.console import cores
 from tidegate.cluster.java import find_java
 from tidegate.cluster.quota import find_groups
 from tidegate.core import EnvironmentMissing
 
-#: an executor's heap, its JVM around it and its Python worker, MiB
+#: memory of an embedded executor, MiB: heap, the rest of the JVM, and the Python worker
 EXECUTOR_MEMORY = 700
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     what: str
-    #: None where it would help but is not needed
+    #: None if it is missing but optional
     ok: bool | None
     found: str
     advice: str = ""
@@ -51,19 +51,19 @@ def _spark() -> Finding:
 
 
 def _cores() -> Finding:
-    cores = len(os.sched_getaffinity(0))
-    if cores < 2:
-        return Finding("cores", None, f"{cores}", "an embedded cluster wants 2 or more: one for the driver")
-    return Finding("cores", True, f"{cores}")
+    count = cores()
+    if count < 2:
+        return Finding("cores", None, f"{count}", "an embedded cluster should have 2 or more: one is for the driver")
+    return Finding("cores", True, f"{count}")
 
 
 def _memory() -> Finding:
     free = available_memory()
     if free is None:
-        return Finding("memory", None, "unknown", f"an executor takes about {EXECUTOR_MEMORY} MiB")
+        return Finding("memory", None, "unknown", f"an executor needs about {EXECUTOR_MEMORY} MiB")
     room = max(0, (free - 1500) // EXECUTOR_MEMORY)
     text = f"{free} MiB free, room for the driver and {room} embedded executors"
-    return Finding("memory", room >= 1, text, "" if room else f"an executor takes about {EXECUTOR_MEMORY} MiB")
+    return Finding("memory", room >= 1, text, "" if room else f"an executor needs about {EXECUTOR_MEMORY} MiB")
 
 
 def available_memory(meminfo: Path = Path("/proc/meminfo")) -> int | None:
@@ -78,6 +78,6 @@ def available_memory(meminfo: Path = Path("/proc/meminfo")) -> int | None:
 def _quotas() -> Finding:
     groups = find_groups()
     if groups is None:
-        advice = "without root and a writable cpu controller executors share the cores freely: --quota is ignored"
+        advice = "they need root and a writable cpu controller; without them, --quota is ignored"
         return Finding("CPU quotas", None, "not available", advice)
     return Finding("CPU quotas", True, f"control groups v{groups.version} at {groups.root}")

@@ -1,17 +1,18 @@
-"""Curves in a terminal, of Unicode's block characters."""
+"""Curves in a terminal, drawn with block characters."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-#: eighths of a character's height, from none
+from tidegate.units import count
+
+#: bars of 0 to 8 eighths of a line's height
 BLOCKS = " ▁▂▃▄▅▆▇█"
 EIGHTHS = len(BLOCKS) - 1
 
 
 def bars(values: Sequence[float], top: float, rows: int = 1) -> list[str]:
-    """A column for each value, full height for `top`. What is above 0 shows.
+    """A column for each value, at full height for `top`. Values above 0 are always visible.
 
     >>> print("|\\n".join(bars([0, 1, 25, 50, 100], top=100, rows=2)))
         █|
@@ -26,7 +27,7 @@ def _eighths(value: float, top: float, rows: int) -> int:
 
 
 def plot(values: Sequence[float], top: float, duration: float, rows: int = 12) -> list[str]:
-    """A curve with its axes: rates at the left, times below.
+    """A curve with axes: rates on the left, times below.
 
     >>> print("\\n".join(plot([1, 2, 3, 4] * 5, top=4, duration=90, rows=2)))
       4 ┤  ▄█  ▄█  ▄█  ▄█  ▄█
@@ -35,7 +36,7 @@ def plot(values: Sequence[float], top: float, duration: float, rows: int = 12) -
          0 s     45 s    90 s
     """
     lines = bars(values, top, rows)
-    labels = [short(top * (rows - row) / rows) if not row % max(1, rows // 4) else "" for row in range(rows)]
+    labels = [count(top * (rows - row) / rows) if not row % max(1, rows // 4) else "" for row in range(rows)]
     width = max(len(label) for label in labels) + 2
     drawn = [f"{label:>{width}} {'┤' if label else '│'}{line}" for label, line in zip(labels, lines, strict=True)]
     ticks = _ticks(len(values), duration)
@@ -44,13 +45,13 @@ def plot(values: Sequence[float], top: float, duration: float, rows: int = 12) -
 
 
 def _ticks(columns: int, duration: float) -> dict[int, str]:
-    """Columns of round shares of the time, as many as have room, with their labels."""
+    """Labels of the time axis by column: three, or five if there is room."""
     parts = 4 if columns >= 48 else 2
     return {round(k * (columns - 1) / parts): span(duration * k / parts) for k in range(parts + 1)}
 
 
 def _labelled(ticks: dict[int, str], columns: int) -> str:
-    """Each label around its tick, but within the line."""
+    """Labels centred at their ticks, kept within the line."""
     line = [" "] * columns
     for column, label in ticks.items():
         start = min(max(0, column - len(label) // 2), columns - len(label))
@@ -58,18 +59,9 @@ def _labelled(ticks: dict[int, str], columns: int) -> str:
     return "".join(line)
 
 
-def short(rate: float) -> str:
-    """
-    >>> short(2_231_904), short(40_000), short(999.9), short(12.34), short(0)
-    ('2.23 M', '40 k', '1 k', '12.3', '0')
-    """
-    rounded = float(f"{rate:.3g}")
-    size = min(int(math.log10(rounded) // 3), 3) if rounded >= 1 else 0
-    return f"{rounded / 1000**size:.3g} {('', 'k', 'M', 'G')[size]}".rstrip()
-
-
 def span(seconds: float) -> str:
-    """
+    """A duration in two units at most.
+
     >>> span(8400), span(2100), span(22.5), span(135), span(21600), span(100_000)
     ('2 h 20 min', '35 min', '22.5 s', '2 min 15 s', '6 h', '27 h 47 min')
     """

@@ -1,4 +1,4 @@
-"""`tidegate broker` and `tidegate produce`: Kafka to try things with, and the load that goes into it."""
+"""`tidegate broker` and `tidegate produce`: a local Kafka broker, and a load for it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tidegate.cli.console import AsJson, Output, complain, err, out, show
 from tidegate.core import EnvironmentMissing, InvalidInput, TidegateError, amounts
 
 if TYPE_CHECKING:
-    from tidegate.kafka import Produced, Progress
+    from tidegate.kafka import ProducerResult, Progress
 
 BOOTSTRAP = "127.0.0.1:9092"
-#: seconds between two lines, and without an acknowledgement before that is worth a word
+#: seconds between two lines of progress, and without an acknowledgement until a stall is reported
 LINE, STALL = 5.0, 2.0
 
 
 def broker(
-    port: Annotated[int, typer.Option(help="on 127.0.0.1, where it listens")] = 9092,
-    data: Annotated[Path | None, typer.Option(help="folder to keep its data in; if not given, they go with it")] = None,
-    partitions: Annotated[int, typer.Option(help="of topics that do not say how many")] = 4,
+    port: Annotated[int, typer.Option(help="port on 127.0.0.1")] = 9092,
+    data: Annotated[Path | None, typer.Option(help="folder for its data; default: a temporary one")] = None,
+    partitions: Annotated[int, typer.Option(help="default number of partitions of a topic")] = 4,
 ) -> None:
     """Run a real Kafka broker on this machine until Ctrl-C.
 
@@ -43,26 +43,26 @@ def broker(
         while run.pid is not None and not stop.wait(0.5):
             pass
         if run.pid is None:
-            raise EnvironmentMissing(f"the Kafka broker at {run.address} ended by itself: {run.last_words()}")
+            raise EnvironmentMissing(f"the Kafka broker at {run.address} stopped unexpectedly: {run.log_tail()}")
         say("stopping the broker")
 
 
 def produce(
-    topic: Annotated[str, typer.Option(help="made if it is not there")],
-    events: Annotated[str | None, typer.Option(help="kind of records; if not given, the job's, or ysb")] = None,
-    job: Annotated[str | None, typer.Option(help="send what this job reads")] = None,
+    topic: Annotated[str, typer.Option(help="topic to fill; created if missing")],
+    events: Annotated[str | None, typer.Option(help="kind of records; default: those of --job, or ysb")] = None,
+    job: Annotated[str | None, typer.Option(help="send the records that this job reads")] = None,
     workload: Annotated[str, typer.Option(help="see `tidegate workloads`")] = "constant",
-    rate: Annotated[str, typer.Option(help="highest rate, like 100k")] = "10k",
+    rate: Annotated[str, typer.Option(help="peak rate in records/s, like 100k")] = "10k",
     duration: Annotated[str, typer.Option(help="like 90s, 3m, 1h")] = "1m",
     bootstrap: Annotated[str, typer.Option(help="address of the broker")] = BOOTSTRAP,
-    partitions: Annotated[int, typer.Option(help="of the topic, where it has to be made")] = 4,
-    seed: Annotated[int, typer.Option(help="of the records")] = 0,
-    patience: Annotated[str, typer.Option(help="how long to wait for the broker at the start")] = "30s",
+    partitions: Annotated[int, typer.Option(help="partitions of a new topic")] = 4,
+    seed: Annotated[int, typer.Option(help="random seed of the records")] = 0,
+    patience: Annotated[str, typer.Option(help="how long to wait for the broker to answer")] = "30s",
     output: AsJson = Output.text,
 ) -> None:
-    """Send a job's records to a Kafka topic, as fast as a workload says.
+    """Send a job's records to a Kafka topic, at the rates of a workload.
 
-    [bold]tidegate produce --topic ads --events ysb --workload tide --rate 50k --duration 3m[/bold]
+    [bold]tidegate produce --topic ads --events ysb --workload tide --rate 50k[/bold]
     """
     from tidegate import kafka  # noqa: PLC0415
     from tidegate.jobs import events as kinds  # noqa: PLC0415
@@ -72,21 +72,21 @@ def produce(
     shape = named(workload, amounts.duration(duration), peak)
     kind = kinds(_kind(events, job), seed=seed, rate=peak)
     stop = stopped_by_signals()
-    kafka.reach(bootstrap, amounts.duration(patience), say)
-    found = kafka.create(bootstrap, topic, partitions)
-    _tell_what_is_there(bootstrap, topic, partitions, found)
-    target = kafka.Target(bootstrap, topic, found)
-    made = kafka.produce(kafka.Load(kind, shape), target, stop=stop, tell=Teller())
-    show(output, {"topic": topic, "bootstrap": bootstrap, **asdict(made)}, escape(summary(topic, made)))
-    if made.failed:
-        complain(made.error or f"{made.failed:,} records failed")
+    kafka.wait_for_broker(bootstrap, amounts.duration(patience), say)
+    actual = kafka.create_topic(bootstrap, topic, partitions)
+    _warn_about_topic(bootstrap, topic, partitions, actual)
+    target = kafka.Target(bootstrap, topic, actual)
+    result = kafka.produce(kafka.Load(kind, shape), target, stop=stop, on_progress=Teller())
+    show(output, {"topic": topic, "bootstrap": bootstrap, **asdict(result)}, escape(summary(topic, result)))
+    if result.failed:
+        complain(result.error or f"{result.failed:,} records failed")
         raise typer.Exit(1)
     if stop.is_set():
         raise typer.Exit(130)
 
 
 class Teller:
-    """A line now and then of how it goes, at once when the broker takes nothing more, and when it does again."""
+    """Prints progress every few seconds, and at once when the broker stalls or recovers."""
 
     def __init__(self) -> None:
         self._printed = self._moved = 0.0
@@ -110,19 +110,19 @@ def line(now: Progress, stalled: bool) -> str:
     return f"{now.time:.0f} s: {now.acknowledged:,} records acknowledged, {now.behind:.2f} s behind the workload"
 
 
-def summary(topic: str, made: Produced) -> str:
-    left = made.sent - made.acknowledged - made.failed
+def summary(topic: str, result: ProducerResult) -> str:
+    left = result.sent - result.acknowledged - result.failed
     rest = f", {left:,} not acknowledged when it was stopped" if left else ""
-    lost = f", {made.failed:,} failed" if made.failed else ""
-    mean = made.acknowledged / made.seconds if made.seconds > 0 else 0.0
+    lost = f", {result.failed:,} failed" if result.failed else ""
+    mean = result.acknowledged / result.seconds if result.seconds > 0 else 0.0
     return (
-        f"{topic}: {made.acknowledged:,} records acknowledged in {made.seconds:.1f} s{lost}{rest}"
-        f" ({mean:,.0f}/s), at most {made.behind:.2f} s behind the workload"
+        f"{topic}: {result.acknowledged:,} records acknowledged in {result.seconds:.1f} s{lost}{rest}"
+        f" ({mean:,.0f}/s), at most {result.behind:.2f} s behind the workload"
     )
 
 
 def fetch() -> None:
-    """Get what Spark needs to read from Kafka; without it a broker is still of use, so what is missing is told."""
+    """Download Spark's Kafka connector. A failure is only reported: the broker works without it."""
     from tidegate.kafka import connector  # noqa: PLC0415
 
     try:
@@ -143,27 +143,28 @@ def _kind(events: str | None, job: str | None) -> str:
     return jobs(job).events if job else events or "ysb"
 
 
-def _tell_what_is_there(bootstrap: str, topic: str, wanted: int, found: int) -> None:
-    from tidegate.kafka import begins, ends  # noqa: PLC0415
+def _warn_about_topic(bootstrap: str, topic: str, requested: int, actual: int) -> None:
+    """Say so if the topic existed with other partitions, or holds records."""
+    from tidegate.kafka import begin_offsets, end_offsets  # noqa: PLC0415
 
-    if found != wanted:
-        say(f"topic {topic} has {found} partitions, not {wanted}: it was there before")
-    held = sum(ends(bootstrap, topic).values()) - sum(begins(bootstrap, topic).values())
+    if actual != requested:
+        say(f"topic {topic} already exists with {actual} partitions, not {requested}")
+    held = sum(end_offsets(bootstrap, topic).values()) - sum(begin_offsets(bootstrap, topic).values())
     if held:
         say(f"topic {topic} holds {held:,} records already: new ones are numbered from 0 again")
 
 
 def stopped_by_signals() -> threading.Event:
-    """Set by the first Ctrl-C or polite kill; the second one ends at once."""
-    stop, seen = threading.Event(), list[int]()
+    """An event that the first Ctrl-C or SIGTERM sets; the second one exits at once."""
+    stop, received = threading.Event(), list[int]()
 
-    def set_it(number: int, frame: FrameType | None) -> None:
-        seen.append(number)
-        if len(seen) > 1:
+    def handle(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) > 1:
             sys.exit(130)
-        # by another thread: this one may be holding the event's lock, in the middle of waiting for it
+        # in another thread: this one may hold the event's lock while it waits for the event
         threading.Thread(target=stop.set).start()
 
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, set_it)
+        signal.signal(number, handle)
     return stop

@@ -1,4 +1,4 @@
-"""A run while it lasts: a live picture in a terminal, a plain log elsewhere."""
+"""Shows a run while it lasts: a live panel in a terminal, a plain log elsewhere."""
 
 from __future__ import annotations
 
@@ -16,34 +16,24 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.core import Decision, Observation, Tick
+from tidegate.core import Decision, Observation, Sink, Tick
 from tidegate.experiment import Experiment
+from tidegate.units import count
 
 BARS = "▁▂▃▄▅▆▇█"
-#: of history that the picture shows; fits a terminal of 80 columns
+#: seconds of history in the panel; fits a terminal of 80 columns
 SECONDS = 44
 
 
-class View(Protocol):
+class View(Sink, Protocol):
+    """A sink that also shows messages about the progress of the run."""
+
     def say(self, message: str) -> None: ...
-    def tick(self, tick: Tick) -> None: ...
-
-
-def count(value: float | None) -> str:
-    """
-    >>> count(1234567), count(4321), count(7), count(None)
-    ('1.23 M', '4.3 k', '7', '-')
-    """
-    if value is None:
-        return "-"
-    for size, unit, digits in ((1e9, " G", 2), (1e6, " M", 2), (1e3, " k", 1)):
-        if abs(value) >= size * 0.99995:  # what would be written as 1000 of the next smaller unit
-            return f"{value / size:.{digits}f}{unit}"
-    return f"{value:.0f}"
 
 
 def spark_line(values: Iterator[float] | deque[float], highest: float) -> str:
-    """
+    """A line of bars, scaled to the highest value.
+
     >>> spark_line(iter([0, 50, 100]), 100)
     '▁▄█'
     """
@@ -52,14 +42,16 @@ def spark_line(values: Iterator[float] | deque[float], highest: float) -> str:
 
 
 def cpu_text(obs: Observation) -> str:
-    """The executors' mean."""
-    loads = [s.cpu if s.cpu is not None else s.busy for s in obs.per_executor]
-    known = [load for load in loads if load is not None]
-    return f"{sum(known) / len(known):.0%}" if known else "-"
+    """Mean load of the executors: their CPU use where it is measured, else the share of time they were busy."""
+    samples = [sample.cpu if sample.cpu is not None else sample.busy for sample in obs.per_executor]
+    loads = [load for load in samples if load is not None]
+    return f"{sum(loads) / len(loads):.0%}" if loads else "-"
 
 
 class Plain:
-    """A line when something is decided or happens, and one every `every` seconds."""
+    """A log: a line for each action and event, and the figures every `every` seconds."""
+
+    name = "terminal"
 
     def __init__(self, experiment: Experiment, console: Console, every: float = 10.0) -> None:
         self._experiment, self._console, self._every = experiment, console, every
@@ -69,7 +61,7 @@ class Plain:
     def say(self, message: str) -> None:
         self._print(time.strftime("%H:%M:%S"), message)
 
-    def tick(self, tick: Tick) -> None:
+    def take(self, tick: Tick) -> None:
         obs = tick.observation
         self._start = obs.time if self._start is None else self._start
         passed = f"{obs.time - self._start:5.0f} s"
@@ -92,7 +84,9 @@ class Plain:
 
 
 class Pane:
-    """What a person wants to see at a glance, drawn anew each second."""
+    """A panel with the figures, the latest decision and recent actions, redrawn at each observation."""
+
+    name = "terminal"
 
     def __init__(self, experiment: Experiment, live: Live) -> None:
         self._experiment, self._live = experiment, live
@@ -110,7 +104,7 @@ class Pane:
         self._message = message
         self._draw()
 
-    def tick(self, tick: Tick) -> None:
+    def take(self, tick: Tick) -> None:
         obs, self._last = tick.observation, tick
         self._start = obs.time if self._start is None else self._start
         passed = obs.time - self._start
@@ -142,12 +136,12 @@ class Pane:
         grid.add_row("offered", f"{count(obs.arrival_rate)}/s", spark_line(self._offered, e.peak))
         grid.add_row("processed", f"{count(obs.processing_rate)}/s", spark_line(self._processed, e.peak))
         latency = "-" if obs.latency is None else f"{obs.latency:.1f} s"
-        grid.add_row("backlog", count(obs.backlog), f"latency {latency} (at most {e.slo:g} s wanted)")
+        grid.add_row("backlog", count(obs.backlog), f"latency {latency} (SLO {e.slo:g} s)")
         wished = self._decision[1].executors if self._decision else obs.requested
-        told = f"{wished} wished, {obs.requested} requested, {obs.executors} running"
+        numbers = f"{wished} wished, {obs.requested} requested, {obs.executors} running"
         grid.add_row("executors", str(obs.executors), spark_line(self._executors, float(e.maximum)))
-        grid.add_row("", "", told)
-        grid.add_row("CPU", cpu_text(obs), "of what the executors may use")
+        grid.add_row("", "", numbers)
+        grid.add_row("CPU", cpu_text(obs), "of the cores that the executors may use")
         yield grid
 
     def _reasons(self) -> Iterator[Text]:
@@ -160,7 +154,7 @@ class Pane:
 
 @contextmanager
 def view(experiment: Experiment) -> Iterator[View]:
-    """The picture where a person looks on, else the log; both on standard error, so that output stays clean."""
+    """A panel in a terminal, a log elsewhere; both on standard error, which leaves standard output to results."""
     console = Console(stderr=True)
     if not (console.is_terminal and sys.stderr.isatty()):
         yield Plain(experiment, console)

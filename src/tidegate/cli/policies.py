@@ -1,4 +1,4 @@
-"""`tidegate policies`: the policies there are, and the page of each."""
+"""`tidegate policies`: a list of the policies, and a page about each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from tidegate.cli.console import AsJson, Output, out, print_json
@@ -17,70 +16,80 @@ from tidegate.cli.console import AsJson, Output, out, print_json
 NO_BREAK = "\u00a0"
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from tidegate.core import Parameter
     from tidegate.presets import Preset
 
 
 def policies(
-    name: Annotated[str | None, typer.Argument(help="one of them; if not given, all")] = None,
+    name: Annotated[str | None, typer.Argument(help="show one policy; default: list all")] = None,
     output: AsJson = Output.text,
 ) -> None:
-    """List the policies, or tell all about one: its rule, its source, its parameters and its guards.
+    """List the policies, or describe one: its rule, source, parameters and guards.
 
-    Options are given as [bold]tidegate run --policy ds2 -p overprovision=1.3 -p cooldown-up=2m[/bold]
+    [bold]tidegate policies ds2[/bold]
+    [bold]tidegate run --policy ds2 -p overprovision=1.3 -p cooldown-up=2m[/bold]
     """
     from tidegate.presets import preset, presets  # noqa: PLC0415
     from tidegate.presets.plugins import installed  # noqa: PLC0415
 
     if name is not None:
-        one = preset(name)
+        policy = preset(name)
         if output is Output.json:
-            print_json(_facts(name, one))
+            print_json(_facts(name, policy))
         else:
-            _page(name, one)
+            _page(name, policy)
         return
-    known, broken = presets(), installed().broken
+    available, broken = presets(), installed().broken
     if output is Output.json:
-        listed = [_facts(key, one) for key, one in known.items()]
+        listed = [_facts(key, policy) for key, policy in available.items()]
         print_json([*listed, *({"name": key, "error": error} for key, error in broken.items())])
     else:
-        _list(known.items(), broken.items())
+        _list(available.items(), broken.items())
 
 
-def _facts(name: str, one: Preset) -> dict[str, Any]:
-    told = {"name": name, "summary": one.summary, "source": one.source}
-    kinds = {"parameters": one.own, "guards": one.guards}
-    return {**told, **{kind: [_plain(p) for p in found.values()] for kind, found in kinds.items()}}
+def _facts(name: str, policy: Preset) -> dict[str, Any]:
+    return {
+        "name": name,
+        "summary": policy.summary,
+        "source": policy.source,
+        "parameters": [_plain(parameter) for parameter in policy.own.values()],
+        "guards": [_plain(parameter) for parameter in policy.guards.values()],
+    }
 
 
-def _plain(one: Parameter) -> dict[str, Any]:
-    return {key: value for key, value in asdict(one).items() if value not in (None, ())}
+def _plain(parameter: Parameter) -> dict[str, Any]:
+    return {key: value for key, value in asdict(parameter).items() if value not in (None, ())}
 
 
-def _list(known: Iterable[tuple[str, Preset]], broken: Iterable[tuple[str, str]]) -> None:
+def _list(available: Iterable[tuple[str, Preset]], broken: Iterable[tuple[str, str]]) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table.grid(padding=(0, 2))
-    for name, one in known:
-        options = ", ".join(f"{p.name}{NO_BREAK}{_value(p)}" for p in one.own.values())
-        told = Text.assemble(f"{one.summary}\n", (f"{one.source}\n", "cyan"), (options, "dim"))
-        table.add_row(Text(name, "bold"), told)
+    for name, policy in available:
+        options = ", ".join(f"{parameter.name}{NO_BREAK}{_value(parameter)}" for parameter in policy.own.values())
+        about = Text.assemble(f"{policy.summary}\n", (f"{policy.source}\n", "cyan"), (options, "dim"))
+        table.add_row(Text(name, "bold"), about)
     for name, error in broken:
         table.add_row(Text(name, "bold red"), Text(f"plug-in that could not be loaded: {error}", "red"))
     out.print(table, highlight=False)
-    out.print("\nGuards can be added to each: [bold]tidegate policies NAME[/bold]", highlight=False)
+    out.print("\nEach policy also takes guards; list them with [bold]tidegate policies NAME[/bold]", highlight=False)
 
 
-def _page(name: str, one: Preset) -> None:
-    out.print(Text.assemble((name, "bold"), f": {one.summary} ", (f"({one.source})", "cyan")), highlight=False)
-    module = inspect.getmodule(one.policy)
-    rule = inspect.cleandoc((module.__doc__ if module else None) or one.policy.__doc__ or "")
+def _page(name: str, policy: Preset) -> None:
+    out.print(Text.assemble((name, "bold"), f": {policy.summary} ", (f"({policy.source})", "cyan")), highlight=False)
+    module = inspect.getmodule(policy.policy)
+    rule = inspect.cleandoc((module.__doc__ if module else None) or policy.policy.__doc__ or "")
     out.print(Text(f"\n{_flowing(rule.removeprefix(f'`{name}`: '))}"), highlight=False)
-    out.print(_table("parameter", one.own.values()), highlight=False)
-    out.print(_table("guard", one.guards.values()), highlight=False)
-    out.print(f"Give them as [bold]-p NAME=VALUE[/bold]. More in docs/policies/{name}.md", highlight=False)
+    for kind, parameters in (("parameter", policy.own), ("guard", policy.guards)):
+        out.print()
+        out.print(_table(kind, parameters.values()), highlight=False)
+    out.print(f"Set them with [bold]-p NAME=VALUE[/bold]. More in docs/policies/{name}.md", highlight=False)
 
 
 def _flowing(text: str) -> str:
-    """Paragraphs as one line each, for the terminal to break; formulas, which are indented, as they stand.
+    """Paragraphs on one line each, so that the terminal can wrap them; indented formulas stay as they are.
 
     >>> _flowing("a\\nb\\n\\n    x = 1\\n    y = 2")
     'a b\\n\\n    x = 1\\n    y = 2'
@@ -89,19 +98,20 @@ def _flowing(text: str) -> str:
     return "\n\n".join(part if part.startswith(" ") else " ".join(part.split()) for part in parts)
 
 
-def _table(title: str, found: Iterable[Parameter]) -> Table:
+def _table(title: str, parameters: Iterable[Parameter]) -> Table:
+    from rich.table import Table  # noqa: PLC0415
+
     table = Table(title, "default", "meaning", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for one in found:
-        choices = f" ({', '.join(one.choices)})" if one.choices else ""
-        table.add_row(one.name, _value(one), f"{one.meaning}{choices}")
-    out.print()
+    for parameter in parameters:
+        choices = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
+        table.add_row(parameter.name, _value(parameter), f"{parameter.meaning}{choices}")
     return table
 
 
-def _value(one: Parameter) -> str:
-    """A default with its unit, which no line break parts: `60 s`, `70 %`, `15 loops`, `none`."""
-    if isinstance(one.default, str):
-        return one.default or "none"
-    if one.unit == "share":
-        return f"{100 * one.default:g}{NO_BREAK}%"
-    return f"{one.default:g}{NO_BREAK}{one.unit}".strip()
+def _value(parameter: Parameter) -> str:
+    """The default with its unit, joined by a no-break space: `60 s`, `70 %`, `15 loops`, `none`."""
+    if isinstance(parameter.default, str):
+        return parameter.default or "none"
+    if parameter.unit == "share":
+        return f"{100 * parameter.default:g}{NO_BREAK}%"
+    return f"{parameter.default:g}{NO_BREAK}{parameter.unit}".strip()

@@ -1,4 +1,4 @@
-"""`tidegate workloads`: what can be offered, drawn."""
+"""`tidegate workloads`: lists and draws the workloads."""
 
 from __future__ import annotations
 
@@ -8,43 +8,42 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from tidegate.cli.console import AsJson, Output, err, out, print_json
-from tidegate.cli.drawing import bars, plot, short, span
 from tidegate.core import InvalidInput, amounts
 
-if TYPE_CHECKING:  # numpy comes with it
+if TYPE_CHECKING:
     from tidegate.workloads import Shape
 
-#: in JSON: a minute each for the patterns of 140 minutes
+#: points of a curve in JSON: one per minute for the patterns of 140 minutes
 POINTS = 140
 OWN = ("trace:FILE", "your own: CSV or Parquet with the columns time and rate")
 
 
 def workloads(
-    name: Annotated[str | None, typer.Argument(help="one of them, or trace:FILE; if not given, all")] = None,
-    duration: Annotated[str | None, typer.Option(help="like 90s, 3m, 1h; if not given, its own")] = None,
-    rate: Annotated[str | None, typer.Option(help="highest rate, like 100k; if not given, its own")] = None,
-    seed: Annotated[int | None, typer.Option(help="of patterns that are drawn, and of the noise")] = None,
-    noise: Annotated[float, typer.Option(help="share of the rate, up and down, drawn anew each second")] = 0.0,
-    html: Annotated[Path | None, typer.Option(help="write a page with the curves to this file")] = None,
+    name: Annotated[str | None, typer.Argument(help="draw one workload, or trace:FILE; default: list all")] = None,
+    duration: Annotated[str | None, typer.Option(help="like 90s, 3m, 1h; default: its own")] = None,
+    rate: Annotated[str | None, typer.Option(help="peak rate in records/s, like 100k; default: its own")] = None,
+    seed: Annotated[int | None, typer.Option(help="seed of random patterns and of the noise")] = None,
+    noise: Annotated[float, typer.Option(help="random noise, as a share of the rate: 0.1 is ±10 %")] = 0.0,
+    html: Annotated[Path | None, typer.Option(help="also write the curves to this HTML file")] = None,
     output: AsJson = Output.text,
 ) -> None:
-    """List the workloads that can be offered, or draw one.
+    """List the workloads, or draw one.
 
     [bold]tidegate workloads cosine --duration 10m --rate 80k[/bold]
+    [bold]tidegate workloads trace:monday.parquet[/bold]
     """
     from tidegate.workloads import NAMED, named  # noqa: PLC0415
 
     length = None if duration is None else amounts.duration(duration)
     peak = None if rate is None else amounts.rate(rate)
     names = list(NAMED) if name is None else [name]
-    shapes = {one: named(one, length, peak, seed=seed, noise=noise) for one in names}
+    shapes = {key: named(key, length, peak, seed=seed, noise=noise) for key in names}
     if output is Output.json:
-        found = [_facts(one, shape) for one, shape in shapes.items()]
-        print_json(found if name is None else found[0])
+        facts = [_facts(key, shape) for key, shape in shapes.items()]
+        print_json(facts if name is None else facts[0])
     elif name is None:
         _list(shapes)
     else:
@@ -54,7 +53,7 @@ def workloads(
 
 
 def _about(name: str) -> tuple[str, str]:
-    """What a workload is, and whose."""
+    """Summary and source of a workload."""
     from tidegate.workloads import NAMED  # noqa: PLC0415
 
     pattern = NAMED.get(name)
@@ -62,7 +61,7 @@ def _about(name: str) -> tuple[str, str]:
 
 
 def _facts(name: str, shape: Shape) -> dict[str, Any]:
-    """The points are mean rates of equal parts of the duration, each with the time at which its part begins."""
+    """`points` are the mean rates of equal parts of the duration, each with the start time of its part."""
     summary, source = _about(name)
     means = enumerate(shape.means(POINTS).tolist())
     return {
@@ -77,30 +76,38 @@ def _facts(name: str, shape: Shape) -> dict[str, Any]:
 
 
 def _list(shapes: Mapping[str, Shape]) -> None:
+    from rich.table import Table  # noqa: PLC0415
+
+    from tidegate.cli.drawing import bars, span  # noqa: PLC0415
+    from tidegate.units import count  # noqa: PLC0415
+
     table = Table.grid(padding=(0, 2))
     width = min(60, max(12, out.width // 4))
     for name, shape in shapes.items():
         summary, source = _about(name)
-        size = f"{span(shape.duration)}, up to {short(shape.highest())}/s"
+        size = f"{span(shape.duration)}, up to {count(shape.highest())}/s"
         curve = bars(shape.means(width).tolist(), _top(shape, width), rows=2)
-        told = Text.assemble(f"{summary}\n", (f"{source}: {size}", "dim"))
-        table.add_row(Text(name, "bold"), Text("\n".join(curve), "cyan"), told)
+        about = Text.assemble(f"{summary}\n", (f"{source}: {size}", "dim"))
+        table.add_row(Text(name, "bold"), Text("\n".join(curve), "cyan"), about)
     table.add_row(Text(OWN[0], "bold"), "", Text(OWN[1]))
     out.print(table, highlight=False)
 
 
 def _draw(name: str, shape: Shape) -> None:
+    from tidegate.cli.drawing import plot, span  # noqa: PLC0415
+    from tidegate.units import count  # noqa: PLC0415
+
     summary, source = _about(name)
     out.print(f"[bold]{escape(name)}[/bold]: {escape(summary)} ({escape(source)})", highlight=False)
     width = min(140, max(24, out.width - 12))
     lines = plot(shape.means(width).tolist(), _top(shape, width), shape.duration)
     out.print(Text("\n".join(lines), "cyan", no_wrap=True, overflow="crop"))
-    mean, peak, total = short(shape.average()), short(shape.highest()), shape.total(shape.duration)
+    mean, peak, total = count(shape.average()), count(shape.highest()), shape.total(shape.duration)
     out.print(f"{span(shape.duration)}, {mean}/s on average, peak {peak}/s, {total:,} records", highlight=False)
 
 
 def _top(shape: Shape, columns: int) -> float:
-    """The peak, or where noise goes beyond it."""
+    """Height of the plot: the peak, or more where noise exceeds it."""
     return max(shape.highest(), float(shape.means(columns).max()))
 
 

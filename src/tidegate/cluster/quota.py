@@ -158,6 +158,15 @@ class Quotas:
                 log.warning("CPU quotas are off from now on: %s", error)
                 return
 
+    def bind_now(self) -> None:
+        """Bind the executors that are there, warm or not."""
+        warmup, self.warmup = self.warmup, 0.0
+        try:
+            for _ in range(SWEEPS):
+                self.apply()
+        finally:
+            self.warmup = warmup
+
     def apply(self) -> None:
         """Bind the executors that are warm.
 

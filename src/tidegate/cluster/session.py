@@ -18,16 +18,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from tidegate.cluster.embedded import HOST, EmbeddedCluster
+from tidegate.cluster.executors import declare, victims
 from tidegate.cluster.java import find_java
+from tidegate.cluster.jvm import Driver, is_open, launch, renew
 from tidegate.cluster.jvm_shutdown import finish
 from tidegate.cluster.processes import tree
 from tidegate.cluster.status import Status
 from tidegate.core import EnvironmentMissing, InvalidInput
-from tidegate.spark.actuator import declare, victims
 
 #: what an executor's JVM needs beside its heap, in MiB
 OVERHEAD = 100
@@ -100,7 +100,7 @@ def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
         spark = connect(embedded.url if embedded else str(cluster.master), settings)
         stack.callback(finish, "stopping Spark", spark.stop)
         # at once: a standalone master otherwise starts as many executors as it has room for
-        declare(spark.sparkContext, [], cluster.initial)
+        declare(Driver(spark.sparkContext), [], cluster.initial)
         for _ in range(cluster.initial, cluster.maximum if embedded else 0):
             assert embedded is not None
             embedded.add_worker()
@@ -151,33 +151,14 @@ def _taken(port: int) -> bool:
     return False
 
 
-#: of the JVM that serves this process, one session after the other: the jars it was started with
-_jars: set[str] = set()
-
-
-def _renew(jars: str) -> None:
-    """A JVM finds a data source only in jars it was started with: one without them gives way to a new one."""
-    wanted = set(filter(None, jars.split(",")))
-    gateway = SparkContext._gateway
-    if gateway is not None and not wanted <= _jars:
-        gateway.shutdown()
-        gateway.proc.stdin.close()  # it ends with its input
-        gateway.proc.wait()
-        SparkContext._gateway = SparkContext._jvm = gateway = None
-    if gateway is None:
-        _jars.clear()
-        _jars.update(wanted)
-
-
 @contextlib.contextmanager
 def jvm(settings: Mapping[str, str], folder: Path) -> Iterator[None]:
     """The driver's JVM, its output in a file: Spark's log is no part of what a user came to see."""
-    if SparkContext._active_spark_context is not None:
+    if is_open():
         raise InvalidInput("a Spark session is already open in this process: attach to its query instead")
-    _renew(settings.get("spark.jars", ""))
-    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    renew(settings.get("spark.jars", ""))
     with open(folder / "driver.log", "ab") as log, _output_to(log.fileno()), _nobody_left_behind():
-        SparkContext._ensure_initialized(conf=conf)
+        launch(settings)
     yield
 
 
@@ -251,4 +232,4 @@ def _await_executors(spark: SparkSession, cluster: Cluster, patience: float = 90
         time.sleep(0.2)
     surplus = victims(status.executors(), cluster.initial)
     if surplus and cluster.conf.get("spark.dynamicAllocation.enabled") != "true":  # else Spark sees to it
-        declare(spark.sparkContext, surplus, cluster.initial)
+        declare(Driver(spark.sparkContext), surplus, cluster.initial)

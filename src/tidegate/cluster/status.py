@@ -1,17 +1,15 @@
-"""Executors and stages, from the driver's own status store.
-
-Spark keeps these figures in the driver whether or not its web page is on. They are read in the JVM as one JSON text a
-question: no port, no proxy, no login, and a tenth of the REST interface's time.
-"""
+"""Executors and stages, from the driver's own status store, which Spark keeps whether or not its web page is on."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark import SparkContext
+
+from tidegate.cluster.executors import Executor
+from tidegate.cluster.jvm import Driver, JvmError, forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,69 +43,46 @@ class Stage:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Executor:
-    id: str
-    host: str
-    cores: int
-    active_tasks: int
-    #: task-seconds of the tasks that have ended
-    task_time: float
-    added: float
-
-    @classmethod
-    def parse(cls, executor: Mapping[str, Any]) -> Executor:
-        return cls(
-            id=executor["id"],
-            host=str(executor["hostPort"]).rsplit(":", 1)[0],
-            cores=int(executor["totalCores"]),
-            active_tasks=int(executor["activeTasks"]),
-            task_time=int(executor["totalDuration"]) / 1e3,
-            added=int(executor["addTime"]) / 1e3,
-        )
-
-
 class Status:
-    """Asks the driver of one Spark context. Every call into the JVM costs a millisecond or more on a busy machine:
-    few are made.
-    """
+    """Asks the driver of one Spark context; few calls are made, as each costs time."""
 
     def __init__(self, context: SparkContext) -> None:
-        jvm: Any = context._jvm
-        scala: Any = context._jsc.sc()
-        self._store, self._tracker = scala.statusStore(), scala.statusTracker()
-        self._mapper = jvm.com.fasterxml.jackson.databind.ObjectMapper()
-        module = getattr(jvm.com.fasterxml.jackson.module.scala, "DefaultScalaModule$")
-        self._mapper.registerModule(getattr(module, "MODULE$"))
+        self._driver = Driver(context)
 
     def executors(self) -> list[Executor]:
         """The live ones, the driver left out, oldest first."""
-        listed = self._read(self._store.executorList(True))
-        live = [Executor.parse(e) for e in listed if e["id"] != "driver" and e["isActive"]]
+        live = [Executor.parse(e) for e in self._driver.executors() if e["id"] != "driver" and e["isActive"]]
         return sorted(live, key=lambda e: (e.added, e.id))
 
-    def finished_jobs(self, group: str, after: int) -> list[Mapping[str, Any]]:
+    def finished_jobs(self, group: str, after: int) -> list[Mapping[str, Any]] | None:
         """A query's jobs with ids above `after` that have ended, oldest first; a query's jobs are grouped by its run
-        id.
+        id. None where Spark has forgotten them: it keeps only so many.
         """
-        ended = []
-        for id in sorted(id for id in self._read(self._tracker.getJobIdsForGroup(group)) if id > after):
-            job = self._read(self._store.job(id))
-            if job["status"] == "RUNNING":
-                break
-            ended.append(job)
+        ended: list[Mapping[str, Any]] = []
+        try:
+            for id in sorted(id for id in self._driver.job_ids(group) if id > after):
+                job = self._driver.job(id)
+                if job["status"] == "RUNNING":
+                    break
+                ended.append(job)
+        except JvmError as error:
+            if forgotten(error):
+                return None
+            raise
         return ended
 
-    def stages(self, jobs: Sequence[Mapping[str, Any]]) -> list[Stage]:
-        """The stages of jobs that really ran, in their order."""
+    def stages(self, jobs: Sequence[Mapping[str, Any]]) -> list[Stage] | None:
+        """The stages of jobs that really ran, in their order; None where Spark has forgotten one."""
         ids = sorted({int(id) for job in jobs for id in job["stageIds"]})
-        return [stage for stage in map(self._stage, ids) if stage is not None]
+        try:
+            return [stage for stage in map(self._stage, ids) if stage is not None]
+        except JvmError as error:
+            if forgotten(error):
+                return None
+            raise
 
     def _stage(self, id: int) -> Stage | None:
-        stage = self._read(self._store.lastStageAttempt(id))
+        stage = self._driver.stage(id)
         if stage["status"] != "COMPLETE":
             return None
-        return Stage.parse(stage, self._read(self._store.executorSummary(id, int(stage["attemptId"]))))
-
-    def _read(self, value: Any) -> Any:
-        return json.loads(self._mapper.writeValueAsString(value))
+        return Stage.parse(stage, self._driver.stage_by_executor(id, int(stage["attemptId"])))

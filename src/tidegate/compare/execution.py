@@ -1,5 +1,5 @@
-"""Run the cells of a comparison: simulated ones on all cores, those on Spark one after another. What is done is kept
-at once, and a second call goes on from there.
+"""Runs the cells of a comparison: simulated ones on all cores, those on Spark one after another. Results are saved as
+they come, and a second call resumes from there.
 """
 
 from __future__ import annotations
@@ -8,17 +8,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-from tidegate.compare.cell_runner import Bench, Result, failed, simulated
+from tidegate.compare.cell_runner import Bench, CellResult, failed, simulated
 from tidegate.compare.cells import Cell
+from tidegate.compare.curves import RunCurves
 from tidegate.compare.folder import Folder
 from tidegate.compare.pool import Pool
+from tidegate.runs import RunResult
 
-#: with at least so many jobs under workloads each is one piece of work; with fewer, each seed of them
+#: number of jobs x workloads from which on each is one unit of work; below it, each seed is one
 PIECES = 8
-#: takes what is done
-Keep = Callable[[Sequence[Result]], None]
+#: saves results
+Keep = Callable[[Sequence[CellResult]], None]
 #: runs cells
 Work = Callable[[Sequence[Cell], Keep], None]
 Say = Callable[[str], None]
@@ -26,24 +27,30 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Runs in the order of the cells; of an interrupted comparison, those that were done."""
+    """Runs in the order of the cells; those done so far if the comparison was interrupted."""
 
-    runs: list[dict[str, Any]]
-    series: list[dict[str, Any]]
+    runs: tuple[RunResult, ...]
+    curves: tuple[RunCurves, ...] = ()
     interrupted: bool = False
+
+    @property
+    def failed(self) -> tuple[RunResult, ...]:
+        return tuple(run for run in self.runs if run.status == "failed")
 
 
 def compare(cells: Sequence[Cell], folder: Folder, work: Work, watch: Callable[[int], None]) -> Outcome:
-    """Let `work` do what the folder does not have yet; `watch` is told how many runs there are, first at the start."""
-    before = folder.runs()
-    missing = [cell for cell in cells if cell.key not in before]
-    tried: dict[str, dict[str, Any]] = {}
-    watched = len(cells) - len(missing)
+    """Let `work` run the cells that the folder lacks. `watch` is called with the number of finished runs, first at the
+    start.
+    """
+    finished = folder.runs()
+    missing = [cell for cell in cells if cell.key not in finished]
+    tried: dict[str, RunResult] = {}
+    already_done = len(cells) - len(missing)
 
-    def keep(results: Sequence[Result]) -> None:
+    def keep(results: Sequence[CellResult]) -> None:
         folder.keep(results)
-        tried.update({str(one.run["run"]): dict(one.run) for one in results})
-        watch(watched + len(tried))
+        tried.update({result.run.run: result.run for result in results})
+        watch(already_done + len(tried))
 
     interrupted = False
     try:
@@ -52,13 +59,14 @@ def compare(cells: Sequence[Cell], folder: Folder, work: Work, watch: Callable[[
             work(missing, keep)
     except KeyboardInterrupt:
         interrupted = True
-    # the folder last: it has every run that was done, whenever the interrupt came
-    found, curves, keys = {**tried, **folder.runs()}, folder.series(), [cell.key for cell in cells]
-    return Outcome([found[k] for k in keys if k in found], [curves[k] for k in keys if k in curves], interrupted)
+    # the folder takes precedence: it has every finished run, whenever the interrupt came
+    runs, curves, keys = {**tried, **folder.runs()}, folder.curves(), [cell.key for cell in cells]
+    done = tuple(runs[key] for key in keys if key in runs)
+    return Outcome(done, tuple(curves[key] for key in keys if key in curves), interrupted)
 
 
 def on_simulators(bench: Bench, processes: int) -> Work:
-    """On so many processes; with one, in this one. The results are the same."""
+    """Run cells on several processes, or in this one if `processes` is 1. Results do not depend on it."""
 
     def work(cells: Sequence[Cell], keep: Keep) -> None:
         parts = pieces(cells)
@@ -73,26 +81,26 @@ def on_simulators(bench: Bench, processes: int) -> Work:
 
 
 def pieces(cells: Sequence[Cell]) -> list[list[Cell]]:
-    """Pieces of work: runs of one job under one workload, which share load and oracle. How they are cut does not
-    depend on the machine.
+    """Units of work: runs of one job under one workload, which share load and oracle. They do not depend on the
+    machine.
     """
-    groups = len({(cell.job, cell.workload) for cell in cells})
-    found: dict[tuple[str, str, int], list[Cell]] = {}
+    pairs = len({(cell.job, cell.workload) for cell in cells})
+    units: dict[tuple[str, str, int], list[Cell]] = {}
     for cell in cells:
-        found.setdefault((cell.job, cell.workload, cell.seed if groups < PIECES else 0), []).append(cell)
-    return list(found.values())
+        units.setdefault((cell.job, cell.workload, cell.seed if pairs < PIECES else 0), []).append(cell)
+    return list(units.values())
 
 
 def on_spark(store: Path, say: Say) -> Work:
-    """On real Spark: each run has the machine to itself."""
-    from tidegate.compare.spark_cell import spark_run  # noqa: PLC0415, Spark only for those who use it
+    """Run cells on Spark, one at a time so that each has the machine to itself."""
+    from tidegate.compare.spark_cell import run_cell  # noqa: PLC0415, imports PySpark
 
     def work(cells: Sequence[Cell], keep: Keep) -> None:
         for cell in cells:
             say(f"{cell.key}: {cell.experiment.duration:g} s on Spark")
             try:
-                keep([spark_run(cell, store, say)])
+                keep([run_cell(cell, store, say)])
             except Exception as error:
-                keep([Result(failed(cell, error))])
+                keep([CellResult(failed(cell, error))])
 
     return work

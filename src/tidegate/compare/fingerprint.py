@@ -1,4 +1,4 @@
-"""What a comparison is, as plain values: two that are equal have the same results."""
+"""The specification of a comparison as plain values. Equal specifications give equal results."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tidegate.compare.cells import TRACE
 from tidegate.compare.folder import CODE
 from tidegate.compare.grid import Grid, Item
 
-#: rooms that no figure depends on
+#: packages that no figure depends on
 LOOKS = ("cli", "report")
 SOURCES = (".py", ".json", ".toml", ".csv")
 
 
 def specification(grid: Grid) -> dict[str, Any]:
-    """The grid, the contents of the files it names and, for simulated runs, of the code: its results are the code's.
-    Runs on Spark take hours, and are kept whatever changes here.
+    """The grid, digests of the files it names and, for simulated runs, a digest of the code, as results depend on it.
+    Runs on Spark take hours and are kept when the code changes.
     """
     spec = {
         "title": grid.title,
@@ -41,12 +41,12 @@ def _plain(item: Item, own: str) -> dict[str, Any]:
 
 def _only_spark(grid: Grid) -> bool:
     items = (*grid.jobs, *grid.workloads)
-    engines = {one.values["engine"] for one in items if "engine" in one.values} | {grid.shared.get("engine", "sim")}
+    engines = {item.values["engine"] for item in items if "engine" in item.values} | {grid.shared.get("engine", "sim")}
     return engines == {"spark"}
 
 
 def _files(grid: Grid) -> Iterator[str]:
-    """Traces, models and profiles that are files."""
+    """Traces, models and profiles that the grid refers to as files."""
     traces = (item.name.removeprefix(TRACE).partition("?")[0] for item in grid.workloads if item.name.startswith(TRACE))
     tables = (grid.shared, *(item.values for item in (*grid.policies, *grid.jobs, *grid.workloads)))
     named = (str(values[key]) for values in tables for key in ("model", "profile") if values.get(key))
@@ -54,14 +54,14 @@ def _files(grid: Grid) -> Iterator[str]:
 
 
 def _code() -> str:
-    """Changes with every file that a figure can depend on."""
+    """Digest of every source file that a figure can depend on."""
     root = Path(tidegate.__file__).parent
-    found = (path for path in root.rglob("*") if path.suffix in SOURCES and path.is_file())
-    return _digest(sorted(path for path in found if path.relative_to(root).parts[0] not in LOOKS))
+    files = (path for path in root.rglob("*") if path.suffix in SOURCES and path.is_file())
+    return _digest(sorted(path for path in files if path.relative_to(root).parts[0] not in LOOKS))
 
 
 def _digest(paths: list[Path]) -> str:
-    whole = hashlib.sha256()
+    content = hashlib.sha256()
     for path in paths:
-        whole.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    return whole.hexdigest()[:16]
+        content.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return content.hexdigest()[:16]

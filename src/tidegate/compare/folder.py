@@ -1,5 +1,5 @@
-"""The folder of a comparison: what it is (`spec.json`), and a line for each run that is done, so that a comparison
-that was interrupted goes on where it was.
+"""The folder of a comparison: its specification (`spec.json`) and one line per finished run, so that an interrupted
+comparison can be resumed.
 """
 
 from __future__ import annotations
@@ -13,20 +13,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tidegate.compare.cell_runner import Result
+from tidegate.compare.cell_runner import CellResult
+from tidegate.compare.curves import RunCurves, parse, plain
 from tidegate.core import InvalidInput
+from tidegate.runs import RunResult, decode, encode
 
 SPEC, RUNS, SERIES, LOCK = "spec.json", "runs.jsonl", "series.jsonl", "lock"
-#: of what a folder holds, all that belongs to one comparison
+#: files that belong to one comparison
 OWN = (SPEC, RUNS, SERIES, "runs.parquet", "runs.csv", "report.html")
-#: of a specification: may change without changing a figure
+#: keys of a specification that do not affect any figure
 IDLE = ("title", "description")
-#: of a specification: the code that made the figures
+#: key of a specification: digest of the code that computed the figures
 CODE = "code"
 
 
 class Folder:
-    """Where results go. Only one comparison at a time writes to it."""
+    """Storage for the results of a comparison. Only one comparison at a time may write to it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -34,39 +36,42 @@ class Folder:
     @classmethod
     @contextmanager
     def open(cls, path: Path, spec: Mapping[str, Any], *, fresh: bool = False) -> Iterator[Folder]:
-        """The folder of a comparison, made if need be. One that holds another comparison is refused, unless `fresh`
-        drops it. Results of other code are no use to go on from: they are dropped too.
+        """Open the folder of a comparison, creating it if necessary. A folder with another comparison is rejected,
+        unless `fresh` deletes that. Results of other versions of the code are deleted too.
         """
         try:
             path.mkdir(parents=True, exist_ok=True)
-            with _alone(path):
+            with _locked(path):
                 folder = cls(path)
                 folder._begin(json.loads(json.dumps(spec)), fresh)
                 yield folder
         except OSError as error:
             raise InvalidInput(f"cannot keep a comparison in {path}: {error.strerror}") from None
 
-    def runs(self) -> dict[str, dict[str, Any]]:
-        """Those that are done, by key. Failed ones are not: they are tried again."""
-        found = {str(line["run"]): line for line in _lines(self.path / RUNS)}
-        return {key: run for key, run in found.items() if run["status"] == "done"}
+    def runs(self) -> dict[str, RunResult]:
+        """Finished runs by key. Failed runs are left out, so that they are tried again."""
+        results = (decode(RunResult, line, place) for place, line in _lines(self.path / RUNS))
+        # if a run was tried twice, the last line counts
+        latest = {result.run: result for result in results}
+        return {key: result for key, result in latest.items() if result.status == "done"}
 
-    def series(self) -> dict[str, dict[str, Any]]:
-        return {str(line["key"]): line for line in _lines(self.path / SERIES)}
+    def curves(self) -> dict[str, RunCurves]:
+        stored = (parse(line, place) for place, line in _lines(self.path / SERIES))
+        return {curves.key: curves for curves in stored}
 
-    def keep(self, results: Iterable[Result]) -> None:
-        """Curves first: a run that is there has them."""
-        kept = list(results)
-        _append(self.path / SERIES, [one.series for one in kept if one.series is not None])
-        _append(self.path / RUNS, [one.run for one in kept])
+    def keep(self, results: Iterable[CellResult]) -> None:
+        """Append results. Curves are written first, so that every stored run has them."""
+        finished = list(results)
+        _append(self.path / SERIES, [plain(result.curves) for result in finished if result.curves is not None])
+        _append(self.path / RUNS, [encode(result.run) for result in finished])
 
     def _begin(self, spec: Mapping[str, Any], fresh: bool) -> None:
-        kept = self._spec()
-        if kept is None and (self.path / RUNS).exists() and not fresh:
+        stored = self._spec()
+        if stored is None and (self.path / RUNS).exists() and not fresh:
             raise InvalidInput(f"{self.path} has {RUNS} but no readable {SPEC}: --fresh begins anew")
-        if kept is not None and not fresh and (other := difference(_named(kept), _named(spec))):
-            raise InvalidInput(f"{self.path} holds another comparison ({other}): choose another --out, or --fresh")
-        if fresh or kept is None or kept.get(CODE) != spec.get(CODE):
+        if stored is not None and not fresh and (changed := difference(_comparable(stored), _comparable(spec))):
+            raise InvalidInput(f"{self.path} holds another comparison ({changed}): choose another --out, or --fresh")
+        if fresh or stored is None or stored.get(CODE) != spec.get(CODE):
             for name in OWN:
                 (self.path / name).unlink(missing_ok=True)
         _replace(self.path / SPEC, json.dumps(spec, indent=2) + "\n")
@@ -75,15 +80,15 @@ class Folder:
 
     def _spec(self) -> Mapping[str, Any] | None:
         try:
-            found = json.loads((self.path / SPEC).read_text(encoding="utf-8"))
+            spec = json.loads((self.path / SPEC).read_text(encoding="utf-8"))
         except (FileNotFoundError, ValueError):
             return None
-        return found if isinstance(found, Mapping) else None
+        return spec if isinstance(spec, Mapping) else None
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """A record lock belongs to this process only: workers that outlive it by a moment do not hold it."""
+def _locked(path: Path) -> Iterator[None]:
+    """Lock the folder with a record lock, which only this process holds and not workers that briefly outlive it."""
     with (path / LOCK).open("w") as file:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -95,16 +100,16 @@ def _alone(path: Path) -> Iterator[None]:
 
 
 def digest(spec: Mapping[str, Any]) -> str:
-    """The same for comparisons of the same runs, whatever they are called and whichever code runs them."""
-    return hashlib.sha256(json.dumps(_named(spec), sort_keys=True).encode()).hexdigest()
+    """Digest of the runs of a comparison, independent of its title and of the code."""
+    return hashlib.sha256(json.dumps(_comparable(spec), sort_keys=True).encode()).hexdigest()
 
 
-def _named(spec: Mapping[str, Any]) -> dict[str, Any]:
+def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if key not in (*IDLE, CODE)}
 
 
 def difference(there: Any, here: Any, place: str = "") -> str | None:
-    """Where two specifications first differ.
+    """The first difference between two specifications, as text.
 
     >>> difference({"seeds": [0, 1], "run": {"slo": 30}}, {"seeds": [0, 1], "run": {"slo": 10}})
     'run.slo is 30 there, 10 here'
@@ -113,11 +118,11 @@ def difference(there: Any, here: Any, place: str = "") -> str | None:
     """
     if isinstance(there, Mapping) and isinstance(here, Mapping):
         keys = dict.fromkeys((*there, *here))
-        found = (difference(there.get(key), here.get(key), f"{place}.{key}".lstrip(".")) for key in keys)
-        return next((one for one in found if one), None)
+        differences = (difference(there.get(key), here.get(key), f"{place}.{key}".lstrip(".")) for key in keys)
+        return next((text for text in differences if text), None)
     if isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         pairs = enumerate(zip(there, here, strict=True))
-        return next((one for k, (a, b) in pairs if (one := difference(a, b, f"{place}[{k}]"))), None)
+        return next((text for k, (a, b) in pairs if (text := difference(a, b, f"{place}[{k}]"))), None)
     return None if there == here else f"{place} is {_short(there)} there, {_short(here)} here"
 
 
@@ -127,14 +132,14 @@ def _short(value: Any) -> str:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Whole or not at all, whenever the process is killed."""
+    """Replace a file atomically, even if the process is killed."""
     draft = path.with_suffix(".new")
     draft.write_text(text, encoding="utf-8")
     draft.replace(path)
 
 
 def _append(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
-    """Each line in one call to the system, so that no signal tears it."""
+    """Append JSON lines, each with a single system call, so that a signal cannot split it."""
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         for line in lines:
@@ -144,17 +149,18 @@ def _append(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
 
 
 def _mend(path: Path) -> None:
-    """Drop what a kill or a full disk has left of a last line."""
+    """Remove an incomplete last line, left by a kill or a full disk."""
     if path.exists():
-        whole = path.read_bytes().rpartition(b"\n")
-        os.truncate(path, len(whole[0]) + len(whole[1]))
+        complete = path.read_bytes().rpartition(b"\n")
+        os.truncate(path, len(complete[0]) + len(complete[1]))
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The parsed lines of a file, each with its place."""
     if not path.exists():
         return
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         try:
-            yield dict(json.loads(line))
-        except ValueError:
+            yield f"{path} line {number}", dict(json.loads(line))
+        except (ValueError, TypeError):
             raise InvalidInput(f"{path} line {number} is no JSON: --fresh begins anew") from None

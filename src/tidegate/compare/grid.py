@@ -25,13 +25,13 @@ from tidegate.experiment.field_parsing import field_value, option_value, shareab
 
 LISTS = ("policies", "jobs", "workloads")
 KEYS = (*LISTS, "title", "description", "seeds", "vary", "run")
-#: what seeds above 0 change: noise, of the load and of what the engine draws; or drawn patterns too
+#: what seeds above 0 change: the noise of load and engine, or also randomly generated patterns
 VARY = ("noise", "workload")
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A policy, job or workload. `values` are those fields of an experiment that only its runs have."""
+    """A policy, job or workload. `values` are fields of an experiment (options of a policy) for its runs only."""
 
     name: str
     label: str
@@ -44,7 +44,7 @@ class Grid:
     jobs: tuple[Item, ...]
     workloads: tuple[Item, ...]
     seeds: tuple[int, ...] = (0,)
-    #: fields of an experiment that all runs have
+    #: fields of an experiment that all runs share
     shared: Mapping[str, Any] = field(default_factory=dict)
     vary: str = "noise"
     title: str = ""
@@ -52,7 +52,7 @@ class Grid:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The plain values of an experiment file, not yet checked."""
+    """The values of an experiment file, unchecked."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -64,40 +64,41 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def merged(file: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file says, with flags (in the form of a file) in its place where there are such.
+    """The values of a file, overridden by flags in the form of a file.
 
-    A flag for all runs also takes the place of what single jobs and workloads say; a name that the file has more to
-    say about stands for that.
+    A flag for all runs also overrides the values of single jobs and workloads. A name in a flag refers to the table
+    with that label or name in the file, if there is one.
 
     >>> merged({"jobs": [{"name": "q1", "slo": 5}], "run": {"slo": 9, "price": 1}}, {"run": {"slo": 3}})
     {'jobs': [{'name': 'q1'}], 'run': {'slo': 3, 'price': 1}}
     """
-    given = flags.get("run", {})
-    found = {**file, **{key: value for key, value in flags.items() if key != "run"}}
+    overrides = flags.get("run", {})
+    values = {**file, **{key: value for key, value in flags.items() if key != "run"}}
     for key in LISTS:
         if key in flags and isinstance(file.get(key), list):
-            found[key] = [one for name in flags[key] for one in _about(name, file[key]) or [name]]
-        if isinstance(found.get(key), list):
-            found[key] = [_without(one, given) for one in found[key]]
-    if given:
-        found["run"] = {**_table("run", file.get("run", {})), **given}
-    return found
+            values[key] = [item for name in flags[key] for item in _tables_named(name, file[key]) or [name]]
+        if isinstance(values.get(key), list):
+            values[key] = [_without(item, overrides) for item in values[key]]
+    if overrides:
+        values["run"] = {**_table("run", file.get("run", {})), **overrides}
+    return values
 
 
-def _about(name: str, items: Sequence[Any]) -> list[Any]:
-    tables = [one for one in items if isinstance(one, Mapping)]
-    return [one for one in tables if one.get("label") == name] or [one for one in tables if one.get("name") == name]
+def _tables_named(name: str, items: Sequence[Any]) -> list[Any]:
+    tables = [item for item in items if isinstance(item, Mapping)]
+    labelled = [table for table in tables if table.get("label") == name]
+    return labelled or [table for table in tables if table.get("name") == name]
 
 
-def _without(item: Any, given: Mapping[str, Any]) -> Any:
-    return {key: value for key, value in item.items() if key not in given} if isinstance(item, Mapping) else item
+def _without(item: Any, keys: Mapping[str, Any]) -> Any:
+    return {key: value for key, value in item.items() if key not in keys} if isinstance(item, Mapping) else item
 
 
 def grid(values: Mapping[str, Any], place: str) -> Grid:
-    """The grid of plain values, all of them checked but for names of jobs, policies and workloads.
+    """Build a grid from plain values. Names of jobs, policies and workloads are not checked here.
 
-    >>> made = grid({"policies": ["ds2"], "jobs": ["q1"], "workloads": ["tide"], "seeds": 2}, "x.toml")
-    >>> made.policies[0].label, made.seeds
+    >>> small = grid({"policies": ["ds2"], "jobs": ["q1"], "workloads": ["tide"], "seeds": 2}, "x.toml")
+    >>> small.policies[0].label, small.seeds
     ('ds2', (0, 1))
     """
     for key in values:
@@ -108,9 +109,9 @@ def grid(values: Mapping[str, Any], place: str) -> Grid:
             raise InvalidInput(f"{place}: need a list of names as {key}, got {values.get(key)!r}")
     shared = _table(f"{place}: run", values.get("run", {}))
     return Grid(
-        _distinct(place, "policies", [_policy(f"{place}: policies", one) for one in values["policies"]]),
-        _distinct(place, "jobs", [_item(f"{place}: jobs", one) for one in values["jobs"]]),
-        _distinct(place, "workloads", [_item(f"{place}: workloads", one) for one in values["workloads"]]),
+        _distinct(place, "policies", [_policy(f"{place}: policies", item) for item in values["policies"]]),
+        _distinct(place, "jobs", [_item(f"{place}: jobs", item) for item in values["jobs"]]),
+        _distinct(place, "workloads", [_item(f"{place}: workloads", item) for item in values["workloads"]]),
         _seeds(place, values.get("seeds", 1)),
         {key: field_value(f"{place}: [run]", key, value) for key, value in shared.items()},
         _vary(place, values.get("vary", "noise")),
@@ -138,28 +139,28 @@ def _vary(place: str, value: Any) -> str:
 
 
 def _seeds(place: str, value: Any) -> tuple[int, ...]:
-    """So many from 0, or those of a list."""
-    counted = isinstance(value, int) and not isinstance(value, bool)
-    found = tuple(range(value)) if counted else tuple(value) if isinstance(value, list) else ()
-    whole = all(isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 for seed in found)
-    if not found or not whole or len(set(found)) < len(found):
+    """Seeds from a list, or the first `value` ones from 0."""
+    is_count = isinstance(value, int) and not isinstance(value, bool)
+    seeds = tuple(range(value)) if is_count else tuple(value) if isinstance(value, list) else ()
+    valid = all(isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 for seed in seeds)
+    if not seeds or not valid or len(set(seeds)) < len(seeds):
         raise InvalidInput(f"{place}: need a number of seeds >= 1, or a list of different ones >= 0, got {value!r}")
-    return found
+    return seeds
 
 
-def _named(place: str, plain: Any, known: Sequence[str]) -> tuple[str, str, Mapping[str, Any]]:
-    """Name, label and the rest of an item that is a name alone or a table."""
-    found: Mapping[str, Any] = {"name": plain} if isinstance(plain, str) else _table(place, plain)
-    name = found.get("name")
+def _parsed(place: str, plain: Any, allowed: Sequence[str]) -> tuple[str, str, Mapping[str, Any]]:
+    """Name, label and remaining values of an item, which is a name or a table."""
+    table: Mapping[str, Any] = {"name": plain} if isinstance(plain, str) else _table(place, plain)
+    name = table.get("name")
     if not isinstance(name, str) or not name:
         raise InvalidInput(f"{place}: need a name, or a table with a name, got {plain!r}")
-    for key in found:
-        if key not in known:
-            raise UnknownName(f"key ({place}: {name})", key, known)
-    label = _text(f"{place}: {name}", "label", found.get("label", _short(name)))
+    for key in table:
+        if key not in allowed:
+            raise UnknownName(f"key ({place}: {name})", key, allowed)
+    label = _text(f"{place}: {name}", "label", table.get("label", _short(name)))
     if not label or "/" in label:
         raise InvalidInput(f"{place}: {name}: need a label without '/', got {label!r}")
-    return name, label, {key: value for key, value in found.items() if key not in ("name", "label")}
+    return name, label, {key: value for key, value in table.items() if key not in ("name", "label")}
 
 
 def _short(name: str) -> str:
@@ -171,25 +172,25 @@ def _short(name: str) -> str:
 
 
 def _item(place: str, plain: Any) -> Item:
-    name, label, rest = _named(place, plain, ("name", "label", *shareable()))
+    name, label, rest = _parsed(place, plain, ("name", "label", *shareable()))
     return Item(name, label, {key: field_value(f"{place}: {name}", key, value) for key, value in rest.items()})
 
 
 def _policy(place: str, plain: Any) -> Item:
-    """Policies have options and nothing else of their own: what they are compared on must be the same for all."""
-    name, label, rest = _named(place, plain, ("name", "label", "options"))
-    given = _table(f"{place}: {name}: options", rest.get("options", {}))
-    return Item(name, label, {key: option_value(f"{place}: {name}", key, value) for key, value in given.items()})
+    """A policy may only set its options, as all other settings must be the same for every policy."""
+    name, label, rest = _parsed(place, plain, ("name", "label", "options"))
+    options = _table(f"{place}: {name}: options", rest.get("options", {}))
+    return Item(name, label, {key: option_value(f"{place}: {name}", key, value) for key, value in options.items()})
 
 
 def _distinct(place: str, key: str, items: Sequence[Item]) -> tuple[Item, ...]:
-    """Items of the same label are told apart by what they have of their own."""
-    often = Counter(item.label for item in items)
-    found = [replace(item, label=_full(item)) if often[item.label] > 1 else item for item in items]
-    for label, times in Counter(item.label for item in found).items():
+    """Extend labels that occur more than once with the items' own values; reject those that still do."""
+    counts = Counter(item.label for item in items)
+    labelled = [replace(item, label=_full(item)) if counts[item.label] > 1 else item for item in items]
+    for label, times in Counter(item.label for item in labelled).items():
         if times > 1:
             raise InvalidInput(f"{place}: {key}: {times} are called {label!r}: give each a label of its own")
-    return tuple(found)
+    return tuple(labelled)
 
 
 def _full(item: Item) -> str:

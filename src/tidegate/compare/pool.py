@@ -1,4 +1,4 @@
-"""Pieces of work on several processes: an interrupt ends them after the run they are at, and what is done counts."""
+"""A process pool whose workers finish their current run on an interrupt, so that finished runs are kept."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tidegate.core import TidegateError
 Part = TypeVar("Part")
 Done = TypeVar("Done")
 
-#: of a worker: what it does with a part, and whether it is to stop
+#: in a worker process: the function applied to a part, and the event that stops it
 _task: tuple[Callable[[Any], Iterable[Any]], Event] | None = None
 
 
 class Pool(Generic[Part, Done]):
-    """`do` makes the results of a part, one after another."""
+    """Applies `do` to parts of the work; `do` yields the results of a part one by one."""
 
     def __init__(self, processes: int, do: Callable[[Part], Iterable[Done]]) -> None:
         self._processes, self._do = processes, do
 
     def run(self, parts: Sequence[Part], keep: Callable[[Sequence[Done]], None]) -> None:
-        # a fork begins at once, and takes `do` along as it is
+        # a fork starts immediately and does not need to pickle `do`
         context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
         stop = context.Event()
         with ProcessPoolExecutor(self._processes, context, _begin, (self._do, stop)) as pool:
@@ -52,13 +52,13 @@ class Pool(Generic[Part, Done]):
 
 
 def _rest(futures: Iterable[Future[list[Done]]]) -> list[Done]:
-    whole = [future for future in futures if not future.cancelled() and future.exception() is None]
-    return [done for future in whole for done in future.result()]
+    successful = [future for future in futures if not future.cancelled() and future.exception() is None]
+    return [done for future in successful for done in future.result()]
 
 
 def _begin(do: Callable[[Any], Iterable[Any]], stop: Event) -> None:
-    """Ctrl-C reaches every process of a terminal: here it is the parent's to answer."""
-    global _task  # noqa: PLW0603, a worker's one task
+    """Initialise a worker. It ignores Ctrl-C, which reaches all processes of a terminal: the parent handles it."""
+    global _task  # noqa: PLW0603, one task per worker process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _task = (do, stop)
@@ -66,7 +66,7 @@ def _begin(do: Callable[[Any], Iterable[Any]], stop: Event) -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that was killed cannot end its workers, and they would wait for work for ever."""
+    """Exit with the parent: one that is killed cannot stop its workers, which would wait for work forever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -76,11 +76,11 @@ def _end_with_parent() -> None:
 def _work(part: Any) -> list[Any]:
     assert _task is not None
     do, stop = _task
-    found: list[Any] = []
+    results: list[Any] = []
     if stop.is_set():
-        return found
+        return results
     for done in do(part):
-        found.append(done)
+        results.append(done)
         if stop.is_set():
             break
-    return found
+    return results

@@ -1,51 +1,39 @@
-"""A cell of a comparison on real Spark, measured like a simulated one."""
+"""Runs a cell of a comparison on Spark; it is scored like a simulated one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 
-from tidegate.compare.cell_runner import Result, lead
+from tidegate.compare.cell_runner import CellResult, labelled
 from tidegate.compare.cells import Cell
-from tidegate.compare.curves import series
-from tidegate.core import Tick
+from tidegate.compare.curves import curves
 from tidegate.experiment.settings import Experiment
 from tidegate.runner.spark_run import run
-from tidegate.score.figures import Aims, figures
-from tidegate.score.from_ticks import trial
-from tidegate.score.trace import Cumulative, Move, RunTrace
+from tidegate.score.recorder import TraceRecorder
+from tidegate.score.trace import Cumulative
 from tidegate.store import Store
 
-#: in a comparison on Spark this name means Spark's own dynamic allocation: the baseline that every user has
+#: in a comparison on Spark, the policy name for Spark's own dynamic allocation, the obvious baseline
 NATIVE = "spark-dra"
 
 
-def spark_run(cell: Cell, store: Path, say: Callable[[str], None]) -> Result:
-    """One run on Spark, stored like those of `tidegate run`; an interrupted one does not count."""
+def run_cell(cell: Cell, store: Path, say: Callable[[str], None]) -> CellResult:
+    """Run a cell on Spark and store it like `tidegate run`; an interrupted run does not count. Each run starts its own
+    cluster, as executors already warmed up by another policy would distort the comparison.
+    """
     e = as_native(cell.experiment)
-    with Store.open(store) as kept:
-        outcome = run(e, kept, say, lambda tick: None)
-        ticks = [tick for _, tick in kept.ticks(outcome.run)] if outcome.run else []
-        start = float(kept.run(outcome.run).spec["start"]) if outcome.run else 0.0
-    if outcome.status == "interrupted":
+    recorder = TraceRecorder(native=e.mode == "native")
+    with Store.open(store) as runs:
+        outcome = run(e, runs, say, (recorder,))
+        start = runs.run(outcome.run).spec.start if outcome.run else None
+    if outcome.status == "interrupted" or outcome.result is None:
         raise KeyboardInterrupt
-    seen = measured(e, ticks, start)
-    found = figures(seen, Aims(e.slo, e.price))
-    known = {**lead(replace(cell, experiment=e), outcome.status), "stored": outcome.run}
-    return Result({**outcome.result, **found, **known}, series(cell, seen, None) if cell.drawn else None)
+    result = replace(labelled(cell, outcome.result), stored=outcome.run)
+    trace = recorder.trace(start or 0.0, None if e.external_source else Cumulative.of(e.load()))
+    return CellResult(result, curves(cell, trace, None) if cell.drawn else None)
 
 
 def as_native(e: Experiment) -> Experiment:
     return replace(e, mode="native", options={}) if e.policy == NATIVE and e.mode == "active" else e
-
-
-def measured(e: Experiment, ticks: Sequence[Tick], start: float) -> RunTrace:
-    """What a run left behind. Where Spark scales by itself nobody acts: every change of the number is a move."""
-    seen = trial(ticks, start, Cumulative.of(e.load()) if not e.external_source else None)
-    if e.mode != "native":
-        return seen
-    counts = zip(seen.times.tolist(), seen.executors.tolist(), strict=True)
-    moves = [Move(now, int(a), int(b), "dynamic allocation") for (_, a), (now, b) in pairwise(counts) if a != b]
-    return replace(seen, moves=tuple(moves), failures=())

@@ -1,4 +1,4 @@
-"""Types, protocols and errors that every room shares; stdlib only."""
+"""Types, protocols and errors shared by all packages. Standard library only."""
 
 from tidegate.core.errors import (
     EnvironmentMissing,
@@ -9,6 +9,7 @@ from tidegate.core.errors import (
     TidegateError,
     UnknownName,
 )
+from tidegate.core.levers import changed_levers, rescales
 from tidegate.core.model import (
     Batch,
     Decision,
@@ -23,8 +24,9 @@ from tidegate.core.model import (
     Tick,
     hold,
 )
-from tidegate.core.parameter_fields import Parameter, build, check, parameter, parameters, part, typed
-from tidegate.core.ports import CapacityModel, Clock, Engine, Forecaster, Guard, Policy, Workload
+from tidegate.core.parameter_fields import Options, Parameter, build, check, parameter, parameters, part, typed
+from tidegate.core.ports import CapacityModel, Clock, Engine, Forecaster, Guard, Policy, Sink, Workload
+from tidegate.core.target import ExecutorShape, Lever, Target
 
 __all__ = [
     "Batch",
@@ -35,29 +37,36 @@ __all__ = [
     "EnvironmentMissing",
     "Event",
     "ExecutorSample",
+    "ExecutorShape",
     "Forecast",
     "Forecaster",
     "Guard",
     "InvalidInput",
     "InvalidLimits",
+    "Lever",
     "Limits",
     "Observation",
     "OperatorSample",
+    "Options",
     "Parameter",
     "Policy",
     "ProfilePoint",
     "QueryEnded",
     "QueryFailed",
+    "Sink",
     "Step",
+    "Target",
     "Tick",
     "TidegateError",
     "UnknownName",
     "Workload",
     "build",
+    "changed_levers",
     "check",
     "hold",
     "parameter",
     "parameters",
     "part",
+    "rescales",
     "typed",
 ]

@@ -1,4 +1,4 @@
-"""Durations and rates as users write them, as numbers."""
+"""Parsing of durations and rates as users write them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SUFFIXES = {"": 1.0, "k": 1e3, "m": 1e6}
 
 
 def duration(text: str) -> float:
-    """Seconds, as Spark writes times.
+    """Parse a duration in Spark's notation into seconds.
 
     >>> duration("3m"), duration("90"), duration("1h 30min"), duration("500ms")
     (180.0, 90.0, 5400.0, 0.5)
@@ -26,12 +26,12 @@ def duration(text: str) -> float:
 
 
 def rate(text: str) -> float:
-    """Records per second.
+    """Parse a rate into records per second.
 
     >>> rate("250k"), rate("1.2M"), rate("800")
     (250000.0, 1200000.0, 800.0)
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKmM]?)(?:/s)?", text.strip())
-    if not found:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kKmM]?)(?:/s)?", text.strip())
+    if not match:
         raise InvalidInput(f"rate {text!r} is not like 5000, 250k or 1.2M records/s")
-    return float(found.group(1)) * SUFFIXES[found.group(2).lower()]
+    return float(match.group(1)) * SUFFIXES[match.group(2).lower()]

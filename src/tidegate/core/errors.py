@@ -1,12 +1,12 @@
-"""Everything that Tidegate raises on purpose.
+"""The exceptions that Tidegate raises.
 
 TidegateError
-├── InvalidInput            the user gave a value that breaks a rule
+├── InvalidInput            a value from the user breaks a rule
 │   ├── InvalidLimits
 │   └── UnknownName         no job, policy, workload … of that name
-├── EnvironmentMissing      Java, a master or a right that the run needs is not there
-├── QueryEnded              the query stopped: the loop ends, nothing is wrong
-└── QueryFailed             the query failed: the run is over and was not good
+├── EnvironmentMissing      Java, a Spark master or a permission that the run needs is missing
+├── QueryEnded              the query was stopped: the loop ends normally
+└── QueryFailed             the query failed: the run ends as failed
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from difflib import get_close_matches
 
 
 class TidegateError(Exception):
-    """Its message is a sentence for the user: value, rule, place."""
+    """The message is a sentence for the user that names the value, the rule and the place."""
 
     exit_code = 1
 
@@ -35,10 +35,10 @@ class UnknownName(InvalidInput):
     no policy is named 'hpacpu'; did you mean 'hpa-cpu'? (known: hpa-cpu, static)
     """
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        names = sorted(known)
-        near = get_close_matches(name, names, n=1, cutoff=0.5)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+    def __init__(self, kind: str, name: str, choices: Iterable[str]) -> None:
+        names = sorted(choices)
+        matches = get_close_matches(name, names, n=1, cutoff=0.5)
+        hint = f"; did you mean {matches[0]!r}?" if matches else ""
         super().__init__(f"no {kind} is named {name!r}{hint} (known: {', '.join(names)})")
 
 

@@ -1,7 +1,7 @@
-"""Frozen values that are made fast.
+"""A faster `__init__` for frozen dataclasses.
 
-A frozen dataclass sets each field through `object.__setattr__`, by name. Set through the slot itself an observation of
-17 fields is made in less than half the time; a simulated run makes some ten thousand such values.
+A frozen dataclass sets each field by name through `object.__setattr__`. Setting the slots directly takes less than half
+the time for an observation with 17 fields, and a simulated run creates about ten thousand such values.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 
 
 def fast_init(kind: type[Value]) -> type[Value]:
-    """The same frozen dataclass with slots, its `__init__` made anew.
+    """Decorator: replace the `__init__` of a frozen dataclass with slots. Rejects classes with a `__post_init__`.
 
     >>> from dataclasses import dataclass
     >>> @fast_init
@@ -24,30 +24,32 @@ def fast_init(kind: type[Value]) -> type[Value]:
     >>> Point(1.0), Point(1.0) == Point(x=1.0, y=2.0)
     (Point(x=1.0, y=2.0), True)
     """
-    known: Any = kind
-    told: tuple[Field[Any], ...] = fields(known)
-    names: dict[str, Any] = {f"set_{one.name}": kind.__dict__[one.name].__set__ for one in told}
-    given = [_argument(one, names) for one in told]
-    lines = [f"    set_{one.name}(self, {_value(one)})" for one in told]
-    exec(f"def __init__(self, {', '.join(given)}):\n" + "\n".join(lines), names)
-    made = names["__init__"]
-    made.__qualname__, made.__doc__ = f"{kind.__qualname__}.__init__", known.__init__.__doc__
-    made.__annotations__ = known.__init__.__annotations__
-    known.__init__ = made
+    if hasattr(kind, "__post_init__"):
+        raise TypeError(f"{kind.__name__} has a __post_init__, which a fast __init__ would not call")
+    untyped: Any = kind
+    declared: tuple[Field[Any], ...] = fields(untyped)
+    namespace: dict[str, Any] = {f"set_{field.name}": kind.__dict__[field.name].__set__ for field in declared}
+    arguments = [_argument(field, namespace) for field in declared]
+    lines = [f"    set_{field.name}(self, {_value(field)})" for field in declared]
+    exec(f"def __init__(self, {', '.join(arguments)}):\n" + "\n".join(lines), namespace)
+    init = namespace["__init__"]
+    init.__qualname__, init.__doc__ = f"{kind.__qualname__}.__init__", untyped.__init__.__doc__
+    init.__annotations__ = untyped.__init__.__annotations__
+    untyped.__init__ = init
     return kind
 
 
-def _argument(one: Field[Any], names: dict[str, Any]) -> str:
-    if one.default is not MISSING:
-        names[f"default_{one.name}"] = one.default
-        return f"{one.name}=default_{one.name}"
-    if one.default_factory is not MISSING:
-        names[f"make_{one.name}"], names["missing"] = one.default_factory, MISSING
-        return f"{one.name}=missing"
-    return one.name
+def _argument(field: Field[Any], namespace: dict[str, Any]) -> str:
+    if field.default is not MISSING:
+        namespace[f"default_{field.name}"] = field.default
+        return f"{field.name}=default_{field.name}"
+    if field.default_factory is not MISSING:
+        namespace[f"make_{field.name}"], namespace["missing"] = field.default_factory, MISSING
+        return f"{field.name}=missing"
+    return field.name
 
 
-def _value(one: Field[Any]) -> str:
-    if one.default_factory is MISSING:
-        return one.name
-    return f"make_{one.name}() if {one.name} is missing else {one.name}"
+def _value(field: Field[Any]) -> str:
+    if field.default_factory is MISSING:
+        return field.name
+    return f"make_{field.name}() if {field.name} is missing else {field.name}"

@@ -11,42 +11,43 @@ from dataclasses import dataclass, field
 
 from tidegate.core.errors import InvalidLimits
 from tidegate.core.fast_init import fast_init
+from tidegate.core.target import ExecutorShape, Target
 
 
 @fast_init
 @dataclass(frozen=True, slots=True)
 class ExecutorSample:
-    """One executor as it was seen at one moment."""
+    """One executor at one moment."""
 
     id: str
     host: str | None = None
     cores: int = 1
-    #: share of the CPU time it may use that its whole process tree used, Python workers included
+    #: CPU time used by its process tree, Python workers included, as a share of its allowance
     cpu: float | None = None
     #: share of its task slots' time spent in tasks
     busy: float | None = None
-    #: records read by its tasks
+    #: records per second read by its tasks
     rate: float | None = None
     uptime: float | None = None
-    #: running now
+    #: tasks running now
     tasks: int | None = None
 
 
 @fast_init
 @dataclass(frozen=True, slots=True)
 class OperatorSample:
-    """One operator: on Spark a stage of the query, whose tasks share the executors' slots with all other stages."""
+    """One operator. On Spark this is a stage of the query, whose tasks share the executors' slots with all others."""
 
     name: str
     upstream: tuple[str, ...] = ()
     parallelism: int = 1
     rate_in: float | None = None
     rate_out: float | None = None
-    #: task-seconds spent per second, summed over its tasks: how many slots it kept busy
+    #: task-seconds per second, summed over its tasks: the number of slots it kept busy
     busy: float | None = None
-    #: CPU-seconds per second of the JVM; Python workers are not in it
+    #: JVM CPU-seconds per second; excludes Python workers
     cpu: float | None = None
-    #: share of time held up by a full output, and how full its input queue is; Spark's stages have neither
+    #: share of time blocked on a full output, and fill level of its input queue; unknown on Spark
     backpressured: float | None = None
     queue: float | None = None
 
@@ -57,22 +58,22 @@ class Batch:
     """A finished micro-batch: records `[begin, end)` of the source, in the order in which they arrived."""
 
     id: int
-    #: when its records were chosen, and when its results were committed
+    #: when its records were selected, and when its results were committed
     planned: float
     finished: float
     begin: float
     end: float
-    #: how many records had arrived in all when it was planned
+    #: total records that had arrived when it was planned
     arrived: float | None = None
-    #: rows that tasks read; more than `end - begin` where tasks ran twice
+    #: rows read by tasks; more than `end - begin` if tasks ran twice
     rows: int = 0
-    #: when its records were created, where they say so themselves: evenly spaced quantiles, from first to last
+    #: creation times of its records, if they carry them: evenly spaced quantiles from first to last
     times: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened to the run that is neither a number nor a decision."""
+    """Something that happened during a run and is neither a measurement nor a decision."""
 
     time: float
     #: CamelCase, e.g. `ScaleTimeout`, `ExecutorLost`
@@ -83,16 +84,16 @@ class Event:
 @fast_init
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What an engine could see of one query at one moment."""
+    """The state of one query at one moment, as far as the engine knows it."""
 
     time: float
-    #: registered and usable
+    #: executors that are registered and usable
     executors: int
-    #: what the engine was last asked for
+    #: executors last requested from the engine
     requested: int
     arrival_rate: float | None = None
     processing_rate: float | None = None
-    #: records that arrived and are in no finished batch
+    #: records that have arrived but are in no finished batch
     backlog: float | None = None
     #: age of the oldest record of the last finished batch when it finished
     latency: float | None = None
@@ -103,34 +104,55 @@ class Observation:
     ceiling: int | None = None
     state_rows: int | None = None
     state_bytes: int | None = None
-    #: tasks that ran again, since the start
+    #: maximum records per batch and size of an executor, if the engine can change them
+    batch_limit: int | None = None
+    shape: ExecutorShape | None = None
+    #: tasks that were rerun since the start
     rerun_tasks: int = 0
     per_executor: tuple[ExecutorSample, ...] = ()
     operators: tuple[OperatorSample, ...] = ()
-    #: whether each operator has workers of its own, as many as its parallelism; on Spark all share the executors
+    #: whether each operator has its own workers, as many as its parallelism; on Spark all share the executors
     isolated: bool = False
-    #: finished since the last observation
+    #: batches finished since the last observation
     batches: tuple[Batch, ...] = ()
     events: tuple[Event, ...] = ()
 
 
-@fast_init
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Decision:
-    """A wished total of executors, and why."""
+    """A target for the query and the reason for it. A plain number means a total of executors.
 
-    executors: int
+    >>> Decision(4, "busy").target == Target(4)
+    True
+    """
+
+    target: Target
     reason: str
-    evidence: Mapping[str, float] = field(default_factory=dict)
-    #: from policies that think per operator: the workers of each, for engines that isolate operators
-    per_operator: Mapping[str, int] | None = None
+    evidence: Mapping[str, float]
+
+    def __init__(self, target: Target | int, reason: str, evidence: Mapping[str, float] | None = None) -> None:
+        _set_target(self, target if isinstance(target, Target) else Target(target))
+        _set_reason(self, reason)
+        _set_evidence(self, {} if evidence is None else evidence)
+
+    @property
+    def executors(self) -> int:
+        return self.target.executors
+
+    @property
+    def per_operator(self) -> Mapping[str, int] | None:
+        return self.target.per_operator
+
+
+# setting slots directly is faster, and a simulated run creates thousands of decisions
+_set_target, _set_reason, _set_evidence = (Decision.__dict__[name].__set__ for name in ("target", "reason", "evidence"))
 
 
 def hold(obs: Observation, reason: str, **evidence: float) -> Decision:
-    """The decision to stay with what was asked for.
+    """The decision to keep the requested number of executors.
 
     >>> hold(Observation(time=0, executors=2, requested=3), "no CPU figures")
-    Decision(executors=3, reason='hold: no CPU figures', evidence={}, per_operator=None)
+    Decision(target=Target(3), reason='hold: no CPU figures', evidence={})
     """
     return Decision(obs.requested, f"hold: {reason}", evidence)
 
@@ -138,20 +160,22 @@ def hold(obs: Observation, reason: str, **evidence: float) -> Decision:
 @fast_init
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A decision and who made it: the policy first, then each guard that changed it."""
+    """A decision and its author: first the policy, then each guard that changed it, then limits and engine."""
 
     by: str
     decision: Decision
+    #: the error if the author raised one; the decision is then a hold
+    error: str | None = None
 
 
 @fast_init
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """One turn of the loop. `steps` is empty where no decision was due; the last step is what was decided."""
+    """One iteration of the loop. `steps` is empty if no decision was due; the last step is the final decision."""
 
     observation: Observation
     steps: tuple[Step, ...] = ()
-    #: whether the engine was told
+    #: whether the engine was asked to carry out the decision
     acted: bool = False
 
     @property
@@ -161,7 +185,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The least and the most executors that may ever be asked for.
+    """Bounds on the number of executors that may be requested.
 
     >>> Limits(1, 8).clamp(12)
     8
@@ -180,8 +204,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What is expected of a rate: `mean[k]` over step k + 1 from now, and for each level in `quantiles` the rate that
-    it stays below with that probability.
+    """The expected course of a rate: `mean[k]` is its mean over step k + 1 from now, and for each level in `quantiles`
+    the rate stays below the values there with that probability.
 
     >>> rising = Forecast(step=15, mean=(10.0, 20.0, 30.0), quantiles={0.9: (12.0, 25.0, 40.0)})
     >>> rising.max(), rising.max(until=20), rising.max(level=0.9), rising.at(15), rising.seconds
@@ -197,26 +221,26 @@ class Forecast:
         return self.step * len(self.mean)
 
     def max(self, until: float = math.inf, level: float | None = None) -> float:
-        """Of the steps that begin before `until` seconds from now; at least the first."""
+        """Highest rate over the steps that begin before `until` seconds from now, but at least the first step."""
         values = self.mean if level is None else self.quantiles[level]
         steps = len(values) if until == math.inf else max(1, math.ceil(until / self.step))
         return max(values[:steps])
 
     def at(self, time: float) -> float:
-        """The mean at a moment from now, by straight lines between the middles of the steps; flat beyond the ends."""
-        place = time / self.step - 0.5
-        k = math.floor(place)
+        """Mean rate `time` seconds from now: linear between the midpoints of the steps, constant outside them."""
+        position = time / self.step - 0.5
+        k = math.floor(position)
         if k < 0 or k >= len(self.mean) - 1:
             return self.mean[0 if k < 0 else -1]
-        return self.mean[k] + (place - k) * (self.mean[k + 1] - self.mean[k])
+        return self.mean[k] + (position - k) * (self.mean[k + 1] - self.mean[k])
 
 
 @dataclass(frozen=True, slots=True)
 class ProfilePoint:
-    """What one profiling run showed: with `executors` and `rate` offered or taken, records took `latency`."""
+    """Result of one profiling run: the latency of records with `executors` at `rate`, offered or processed."""
 
     executors: int
     rate: float
     latency: float
-    #: whether more was there than could be taken, so that `rate` is the capacity
+    #: whether more was offered than could be processed, so that `rate` is the capacity
     saturated: bool = False

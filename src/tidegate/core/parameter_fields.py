@@ -1,6 +1,6 @@
-"""Parameters that describe themselves: default, unit, meaning and bounds stand once, at the field that they are.
+"""Dataclass fields that describe themselves as parameters, with default, unit, meaning and bounds.
 
-The command line lists them, the registry reads options into them, and `check` refuses what is out of bounds.
+The command line lists them, the registry sets them from options, and `check` rejects values out of bounds.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 
 from tidegate.core.errors import InvalidInput
 
+#: options of a policy by name: numbers, durations in seconds, or text
+Options = Mapping[str, float | str]
 Value = TypeVar("Value", float, int, str)
 Part = TypeVar("Part")
 _KEY, _PART = "parameter", "part"
@@ -19,7 +21,7 @@ _KEY, _PART = "parameter", "part"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`above` and `least` bound it from below, the first exclusively; `most` from above; `choices` where it is text."""
+    """`above` (exclusive), `least` and `most` bound a number; `choices` lists the values of a text parameter."""
 
     name: str
     default: float | str
@@ -52,7 +54,7 @@ class Parameter:
 
 
 def parameter(default: Value, unit: str, meaning: str, **bounds: Any) -> Value:
-    """A dataclass field that is a parameter. The unit of a pure number is ""; of a share of one, "share".
+    """A dataclass field that is a parameter. The unit is "" for a plain number and "share" for a share of one.
 
     >>> @dataclass
     ... class Rule:
@@ -60,27 +62,37 @@ def parameter(default: Value, unit: str, meaning: str, **bounds: Any) -> Value:
     >>> parameters(Rule)["target"].rule
     '0 < target <= 1'
     """
-    made: Value = field(default=default, metadata={_KEY: {"unit": unit, "meaning": meaning, **bounds}})
-    return made
+    declared: Value = field(default=default, metadata={_KEY: {"unit": unit, "meaning": meaning, **bounds}})
+    return declared
 
 
 def part(kind: type[Part]) -> Part:
-    """A dataclass field that holds a part with parameters of its own, which become parameters of the whole."""
-    made: Part = field(default_factory=kind, metadata={_PART: kind})
-    return made
+    """A dataclass field that holds another dataclass, whose parameters become parameters of the whole."""
+    declared: Part = field(default_factory=kind, metadata={_PART: kind})
+    return declared
 
 
 def parameters(kind: Any) -> dict[str, Parameter]:
-    """Those of a dataclass and its parts, by the names that users give: `down-window` for the field `down_window`."""
-    found = [_read(one) for one in fields(kind) if _KEY in one.metadata]
-    for one in fields(kind):
-        if _PART in one.metadata:
-            found += parameters(one.metadata[_PART]).values()
-    return {one.name: one for one in found}
+    """Parameters of a dataclass and its parts by user-facing name: `down-window` for the field `down_window`."""
+    declared = _declared(kind)
+    for item in fields(kind):
+        if _PART in item.metadata:
+            declared += parameters(item.metadata[_PART]).values()
+    return {parameter.name: parameter for parameter in declared}
 
 
-def build(kind: type[Part], options: Mapping[str, Any], **given: Any) -> Part:
-    """An object of a dataclass, its parameters and those of its parts from options by the names that users give.
+def _declared(kind: Any) -> list[Parameter]:
+    """Parameters of a dataclass, or of an instance, without those of its parts."""
+    return [_parameter(item) for item in fields(kind) if _KEY in item.metadata]
+
+
+def _parameter(item: Field[Any]) -> Parameter:
+    default: Any = item.default
+    return Parameter(name=item.name.replace("_", "-"), default=default, **item.metadata[_KEY])
+
+
+def build(kind: type[Part], options: Mapping[str, Any], **arguments: Any) -> Part:
+    """An instance of a dataclass, with its parameters and those of its parts set from options by user-facing name.
 
     >>> @dataclass
     ... class Model:
@@ -92,23 +104,17 @@ def build(kind: type[Part], options: Mapping[str, Any], **given: Any) -> Part:
     >>> build(Rule, {"target": 0.5, "warm-up": 30.0})
     Rule(target=0.5, model=Model(warm_up=30.0))
     """
-    arguments = dict(given)
-    for one in fields(kind):  # type: ignore[arg-type]
-        name = one.name.replace("_", "-")
-        if _KEY in one.metadata and name in options:
-            arguments[one.name] = options[name]
-        elif _PART in one.metadata:
-            arguments[one.name] = build(one.metadata[_PART], options)
+    for item in fields(kind):  # type: ignore[arg-type]
+        name = item.name.replace("_", "-")
+        if _KEY in item.metadata and name in options:
+            arguments[item.name] = options[name]
+        elif _PART in item.metadata:
+            arguments[item.name] = build(item.metadata[_PART], options)
     return kind(**arguments)
 
 
-def _read(one: Field[Any]) -> Parameter:
-    default: Any = one.default
-    return Parameter(name=one.name.replace("_", "-"), default=default, **one.metadata[_KEY])
-
-
 def check(thing: Any, place: str) -> None:
-    """Refuse a dataclass whose parameters are out of bounds: call it from `__post_init__`.
+    """Reject a dataclass whose parameters are out of bounds. Call it from `__post_init__`.
 
     >>> @dataclass
     ... class Rule:
@@ -117,30 +123,30 @@ def check(thing: Any, place: str) -> None:
     Traceback (most recent call last):
     tidegate.core.errors.InvalidInput: policy hpa-cpu: need 0 < target <= 1, got 70
     """
-    for one in [_read(one) for one in fields(thing) if _KEY in one.metadata]:
-        name, value = one.name, getattr(thing, one.name.replace("-", "_"))
-        if one.choices and value not in one.choices:
-            raise InvalidInput(f"{place}: need {name} to be one of {', '.join(one.choices)}, got {value!r}")
-        if isinstance(value, int | float) and not one.admits(value):
-            raise InvalidInput(f"{place}: need {one.rule}, got {value:g}")
+    for declared in _declared(thing):
+        name, value = declared.name, getattr(thing, declared.name.replace("-", "_"))
+        if declared.choices and value not in declared.choices:
+            raise InvalidInput(f"{place}: need {name} to be one of {', '.join(declared.choices)}, got {value!r}")
+        if isinstance(value, int | float) and not declared.admits(value):
+            raise InvalidInput(f"{place}: need {declared.rule}, got {value:g}")
 
 
-def typed(place: str, known: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as a user gives them, each of the type that its default has.
+def typed(place: str, declared: Mapping[str, Parameter], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options converted to the types of the parameters' defaults.
 
     >>> typed("policy static", {"executors": Parameter("executors", 0, "", "")}, {"executors": 2.0})
     {'executors': 2}
     """
-    return {name: _as(place, known[name], value) for name, value in given.items()}
+    return {name: _converted(place, declared[name], value) for name, value in options.items()}
 
 
-def _as(place: str, one: Parameter, value: Any) -> float | str:
-    if isinstance(one.default, str):
+def _converted(place: str, declared: Parameter, value: Any) -> float | str:
+    if isinstance(declared.default, str):
         return str(value)
     if not isinstance(value, int | float):
-        raise InvalidInput(f"{place}: option {one.name} needs a number or a duration, got {value!r}")
-    if isinstance(one.default, int):
+        raise InvalidInput(f"{place}: option {declared.name} needs a number or a duration, got {value!r}")
+    if isinstance(declared.default, int):
         if not float(value).is_integer():
-            raise InvalidInput(f"{place}: need a whole number as {one.name}, got {value:g}")
+            raise InvalidInput(f"{place}: need a whole number as {declared.name}, got {value:g}")
         return int(value)
     return value

@@ -1,16 +1,17 @@
-"""The seams: what the loop needs of the things around it, and nothing else."""
+"""Protocols of the components that the loop works with."""
 
 from __future__ import annotations
 
 from typing import Protocol, runtime_checkable
 
-from tidegate.core.model import Decision, Forecast, Observation
+from tidegate.core.model import Decision, Forecast, Observation, Tick
+from tidegate.core.target import Lever
 
 
 class Policy(Protocol):
-    """Learns from every observation and, when asked, wishes for a total of executors.
+    """Learns from every observation and decides on a target when asked.
 
-    `decide` changes nothing: asked twice it answers the same.
+    `decide` changes no state: calling it twice gives the same answer.
     """
 
     @property
@@ -20,9 +21,9 @@ class Policy(Protocol):
 
 
 class Guard(Protocol):
-    """Tempers a wish. Returns it as it came, or another decision whose reason says why.
+    """Tempers a decision: returns it unchanged, or another one whose reason explains the change.
 
-    A guard with a memory keys it by `obs.time`, so that tempering the same wish twice gives the same answer.
+    A guard with state keys it by `obs.time`, so that tempering the same decision twice gives the same answer.
     """
 
     @property
@@ -31,14 +32,14 @@ class Guard(Protocol):
 
 
 class Forecaster(Protocol):
-    """Learns a rate step by step, and tells what is expected of the next ones. Never a negative rate."""
+    """Learns a rate step by step and forecasts the next steps. Forecasts are never negative."""
 
-    #: seconds that one value stands for
+    #: seconds covered by one value
     @property
     def step(self) -> float: ...
     def update(self, value: float) -> None: ...
     def forecast(self, horizon: int) -> Forecast | None:
-        """The next `horizon` steps; None before the first value."""
+        """Forecast for the next `horizon` steps; None before the first value."""
 
 
 class CapacityModel(Protocol):
@@ -46,17 +47,29 @@ class CapacityModel(Protocol):
 
     def update(self, obs: Observation) -> None: ...
     def capacity(self, executors: int) -> float | None:
-        """None where too little was seen to tell."""
+        """None while too little has been observed."""
 
 
 class Engine(Protocol):
     """A running query and its executors, real or simulated."""
 
+    @property
+    def levers(self) -> frozenset[Lever]:
+        """What the engine can change; a decision about anything else is refused and reported as an event."""
+
     def observe(self) -> Observation:
-        """What can be seen now. Raises `QueryEnded` or `QueryFailed` when there is nothing more to see."""
+        """The current state. Raises `QueryEnded` or `QueryFailed` once the query is over."""
 
     def scale(self, decision: Decision) -> None:
-        """Declare the total that is wanted; returns at once, and saying it again is harmless."""
+        """Declare the desired target. Returns immediately; repeating a target has no effect."""
+
+
+class Sink(Protocol):
+    """Receives every tick of a run, e.g. a store or a log. Its exceptions become events and do not end the run."""
+
+    @property
+    def name(self) -> str: ...
+    def take(self, tick: Tick) -> None: ...
 
 
 class Clock(Protocol):
@@ -66,10 +79,10 @@ class Clock(Protocol):
 
 @runtime_checkable
 class Workload(Protocol):
-    """How many records are offered, as a function of the seconds since its start."""
+    """The rate of offered records as a function of seconds since its start."""
 
     @property
     def duration(self) -> float: ...
     def rate(self, time: float) -> float: ...
     def total(self, time: float) -> int:
-        """Records offered in `[0, time]`; it stands still after `duration`."""
+        """Records offered in `[0, time]`; constant after `duration`."""

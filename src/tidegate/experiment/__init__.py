@@ -1,4 +1,4 @@
-"""What a run depends on, and its parts: settings, the simulators set up by them."""
+"""Settings of a run, and the simulators configured from them."""
 
 from tidegate.experiment.settings import Experiment, Kafka
 

@@ -1,4 +1,4 @@
-"""What a user writes for a field of an experiment, as the field's value: `6h`, `250k`, 0.8, true."""
+"""Parsing of values that users write for fields of an experiment: `6h`, `250k`, 0.8, true."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from tidegate.core import InvalidInput, UnknownName
 from tidegate.core.amounts import duration, rate
 from tidegate.experiment.settings import Experiment
 
-#: fields that are times, and may be written as such
+#: fields that may be written as durations
 TIMES = ("duration", "slo", "trigger", "period", "drain")
-#: fields that a grid has its own words for, or that no comparison changes
-APART = ("job", "workload", "policy", "options", "seed", "mode", "kafka", "ui_port")
-WANTED = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
+#: fields that a grid sets in another way, that a comparison cannot change, or that only a started run has
+FIXED = ("job", "workload", "policy", "options", "seed", "mode", "kafka", "ui_port", "source", "workload_spec", "start")
+TYPE_NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
 
 
 @cache
 def shareable() -> dict[str, Any]:
-    """Fields of an experiment that a grid may set for all its runs, or for those of a job or workload, by type."""
-    return {name: hint for name, hint in get_type_hints(Experiment).items() if name not in APART}
+    """Fields of an experiment, with their types, that a grid may set for all runs or for those of a job or workload."""
+    return {name: hint for name, hint in get_type_hints(Experiment).items() if name not in FIXED}
 
 
 def field_value(place: str, name: str, value: Any) -> Any:
-    """The value of a field, refused with the place where it was written if it is none.
+    """Parse and check the value of a field; errors name the place where it was written.
 
     >>> field_value("x.toml: [run]", "duration", "6h"), field_value("x.toml: [run]", "peak", "250k")
     (21600.0, 250000.0)
@@ -32,9 +32,9 @@ def field_value(place: str, name: str, value: Any) -> Any:
     Traceback (most recent call last):
     tidegate.core.errors.InvalidInput: x.toml: [run]: need a whole number as maximum, got 2.5
     """
-    known = shareable()
-    if name not in known:
-        raise UnknownName(f"key ({place})", name, known)
+    allowed = shareable()
+    if name not in allowed:
+        raise UnknownName(f"key ({place})", name, allowed)
     if name == "failures":
         return _moments(place, value)
     if isinstance(value, str) and (name in TIMES or name == "peak"):
@@ -43,7 +43,7 @@ def field_value(place: str, name: str, value: Any) -> Any:
 
 
 def option_value(place: str, name: str, value: Any) -> float | str:
-    """An option of a policy: a number, a duration as its seconds, or text; whether that is right, the policy knows.
+    """Parse an option of a policy: a number, a duration in seconds, or text. The policy itself checks the value.
 
     >>> option_value("x.toml", "down-window", "1m"), option_value("x.toml", "pause", "in")
     (60.0, 'in')
@@ -52,9 +52,9 @@ def option_value(place: str, name: str, value: Any) -> float | str:
         raise InvalidInput(f"{place}: need a number or text as option {name}, got {value!r}")
     if not isinstance(value, str):
         return value
-    for read in (float, duration):
+    for parse in (float, duration):
         try:
-            return read(value)
+            return parse(value)
         except (ValueError, InvalidInput):
             continue
     return value
@@ -70,13 +70,13 @@ def _quantity(place: str, name: str, text: str) -> float:
 def _moments(place: str, value: Any) -> tuple[float, ...]:
     if not isinstance(value, list | tuple):
         raise InvalidInput(f'{place}: need a list of times as failures, like ["45m", "2h"], got {value!r}')
-    return tuple(_quantity(place, "failures", str(one)) for one in value)
+    return tuple(_quantity(place, "failures", str(time)) for time in value)
 
 
 def _typed(place: str, name: str, value: Any) -> Any:
     hint = shareable()[name]
-    kind = next(one for one in (bool, int, float, str) if one in (hint, *get_args(hint)))
+    kind = next(candidate for candidate in (bool, int, float, str) if candidate in (hint, *get_args(hint)))
     fits = isinstance(value, int | float if kind is float else kind) and (kind is bool) == isinstance(value, bool)
     if not fits or (kind is float and not math.isfinite(value)):
-        raise InvalidInput(f"{place}: need {WANTED[kind]} as {name}, got {value!r}")
+        raise InvalidInput(f"{place}: need {TYPE_NAMES[kind]} as {name}, got {value!r}")
     return float(value) if kind is float else value

@@ -1,7 +1,7 @@
-"""What a rate will be: forecasters that learn it step by step, from the last value to a mixture that judges itself.
+"""Forecasters of an arrival rate, trained one value at a time.
 
-Every forecaster is a small dataclass with `update(value)` and `forecast(horizon)`. Nothing here reads a clock, draws a
-random number or starts a thread: the same values give the same forecasts. `forecaster` makes one by its name.
+Every forecaster is a dataclass with `update(value)` and `forecast(horizon)`; `forecaster(name)` creates one. They are
+deterministic: none reads a clock, draws random numbers or starts a thread.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tidegate.forecast.chooser import Chooser
 from tidegate.forecast.holt import Holt
 from tidegate.forecast.last import LastValue
 from tidegate.forecast.linear import Linear
-from tidegate.forecast.names import FORECASTERS, forecaster
+from tidegate.forecast.names import FORECASTERS, forecaster, register
 from tidegate.forecast.seasonal import Seasonal
 from tidegate.forecast.series import Outlook, wape
 
@@ -29,5 +29,6 @@ __all__ = [
     "Outlook",
     "Seasonal",
     "forecaster",
+    "register",
     "wape",
 ]

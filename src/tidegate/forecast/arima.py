@@ -1,4 +1,4 @@
-"""`arima`: ARIMA with orders found by itself, as Daedalus uses it, trained in slices instead of in a thread."""
+"""`arima`: ARIMA with automatic order selection, as in Daedalus, trained in slices instead of in a thread."""
 
 from __future__ import annotations
 
@@ -7,49 +7,48 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tidegate.core.parameter_fields import parameter
-from tidegate.forecast.boxjenkins import Model, differences, extended, fitted
+from tidegate.forecast.boxjenkins import MAX_ORDER, ArimaModel, difference_order, fit_arima, forecast_arima
 from tidegate.forecast.calibrated import Calibrated
-from tidegate.forecast.values import MINUTE, Array, coarse, fine, steps_in
+from tidegate.forecast.values import MINUTE, Array, block_means, interpolate_means, steps_in
 
-#: values kept and trained on: three hours of 15 s
-KEPT = 720
-#: values in a mean: the more the better, if there are enough
+#: values kept for training: three hours of 15 s steps
+VALUES_KEPT = 720
+#: block lengths in values; the longest with enough blocks is used
 FACTORS = (1, 2, 4)
-#: orders p and q go from 0 to this
-HIGHEST = 5
-#: those that fit most series first: before the first search has ended, the best so far answers
-ORDERS = sorted(((p, q) for p in range(HIGHEST + 1) for q in range(HIGHEST + 1)), key=lambda pq: (sum(pq), -pq[0]))
+#: all (p, q), simplest first: while the first search runs, the best model so far is used
+ORDERS = sorted(((p, q) for p in range(MAX_ORDER + 1) for q in range(MAX_ORDER + 1)), key=lambda pq: (sum(pq), -pq[0]))
 
 
 @dataclass(slots=True)
 class Search:
-    """Orders still to be tried on one stretch of means of `factor` values each."""
+    """An order search in progress, over means of `factor` values each."""
 
     means: Array
     factor: int
     differences: int
+    #: orders still to be tried
     todo: list[tuple[int, int]]
-    #: whether there was no model before it: then the best so far is all there is
+    #: no model precedes it, so that its best model so far is used before it ends
     first: bool
-    best: Model | None = None
+    best: ArimaModel | None = None
 
     def advance(self) -> None:
-        """Try one candidate: about a millisecond."""
+        """Fit one candidate: about a millisecond."""
         p, q = self.todo.pop(0)
-        found = fitted(self.means, self.differences, p, q)
-        if found and (self.best is None or found.aicc < self.best.aicc):
-            self.best = found
+        model = fit_arima(self.means, self.differences, p, q)
+        if model and (self.best is None or model.aicc < self.best.aicc):
+            self.best = model
 
 
 @dataclass(slots=True)
 class Arima(Calibrated):
-    """The order with the least AICc among 36; d by a KPSS test. Coefficients are fitted anew every minute.
+    """p and q by AICc among 36 candidates, d by KPSS tests. Coefficients are refitted every minute.
 
-    Each value advances a search by one candidate, so no value waits for it, and a replay does the same again.
-    The old model answers until the new one is found. A search begins with the first `enough` values; when there are as
-    many means of two and of four values, which see further through noise; every `renewal` seconds; by `retrain()`; and
-    after `patience` minutes in a row whose forecast of the minute missed by `bad` or more (WAPE). Before the first
-    model the last value is the forecast.
+    Each value advances a running search by one candidate, so that no update blocks and a replay trains at the same
+    moments. The old model is used until a search has ended. A search starts at `enough` values; at `enough` means of
+    two and of four values, which average out more noise; every `renewal` seconds; on `retrain()`; and after `patience`
+    consecutive minutes whose forecast had a WAPE of `bad` or more. Before the first model the forecast is the last
+    value.
 
     >>> arima = Arima()
     >>> for k in range(40): arima.update(1000.0 + 10.0 * k)
@@ -57,45 +56,46 @@ class Arima(Calibrated):
     [1400, 1410, 1420]
     """
 
-    enough: int = parameter(25, "", "means before a training", least=25, most=KEPT)
-    renewal: float = parameter(3600.0, "s", "time after which orders are looked for anew", above=0)
-    bad: float = parameter(0.25, "share", "WAPE of a minute's forecast that counts as bad", above=0)
-    patience: int = parameter(15, "", "bad minutes in a row before a new search", least=1)
+    enough: int = parameter(25, "", "means required for training", least=25, most=VALUES_KEPT)
+    renewal: float = parameter(3600.0, "s", "time between order searches", above=0)
+    bad: float = parameter(0.25, "share", "WAPE from which a minute's forecast counts as bad", above=0)
+    patience: int = parameter(15, "", "consecutive bad minutes before a new search", least=1)
     _values: Array = field(default_factory=lambda: np.zeros(0), repr=False)
     _seen: int = 0
-    #: how many values had been seen when the last search began
+    #: `_seen` when the last search started
     _trained: int = 0
-    _model: Model | None = field(default=None, repr=False)
-    #: values in a mean of the model
+    _model: ArimaModel | None = field(default=None, repr=False)
+    #: block length of the model, in values
     _factor: int = 1
     _search: Search | None = field(default=None, repr=False)
-    #: forecast of the minute that runs, and how many bad ones came in a row
+    #: forecast of the current minute
     _minute: list[float] = field(default_factory=list, repr=False)
+    #: consecutive bad minutes
     _bad: int = 0
 
     def retrain(self) -> None:
-        """Begin a search over the values there are; one that runs already begins again."""
+        """Start an order search on the current values; a running search is restarted."""
         if len(self._values) < self.enough:
             return
-        factor = max(one for one in FACTORS if len(self._values) >= self.enough * one)
-        means = coarse(self._values, factor)
-        self._search = Search(means, factor, differences(means), list(ORDERS), first=self._model is None)
+        factor = max(factor for factor in FACTORS if len(self._values) >= self.enough * factor)
+        means = block_means(self._values, factor)
+        self._search = Search(means, factor, difference_order(means), list(ORDERS), first=self._model is None)
         self._bad, self._trained = 0, self._seen
 
     def learn(self, value: float) -> None:
-        self._values = np.concatenate((self._values[1 - KEPT :], (value,)))
+        self._values = np.concatenate((self._values[1 - VALUES_KEPT :], (value,)))
         self._seen += 1
         if self._search is not None:
             self._advance(self._search)
-        if self._due():
+        if self._search_due():
             self.retrain()
         if self._seen % steps_in(MINUTE, self.step) == 0:
             self._each_minute()
 
-    def _due(self) -> bool:
-        grown = self._seen in [self.enough * factor for factor in FACTORS]
-        old = (self._seen - self._trained) * self.step >= self.renewal
-        return grown or (self._search is None and (old or self._bad >= self.patience))
+    def _search_due(self) -> bool:
+        longer_blocks = self._seen in [self.enough * factor for factor in FACTORS]
+        expired = (self._seen - self._trained) * self.step >= self.renewal
+        return longer_blocks or (self._search is None and (expired or self._bad >= self.patience))
 
     def _advance(self, search: Search) -> None:
         search.advance()
@@ -105,19 +105,22 @@ class Arima(Calibrated):
             self._model, self._factor = search.best, search.factor
 
     def _each_minute(self) -> None:
+        """Score the last minute's forecast, refit the coefficients and forecast the next minute."""
         steps = steps_in(MINUTE, self.step)
         if len(self._minute) == steps:
-            came = self._values[-steps:].tolist()
-            missed = sum(abs(a - f) for a, f in zip(came, self._minute, strict=True))
-            self._bad = self._bad + 1 if missed >= self.bad * sum(came) and missed > 0 else 0
+            actual = self._values[-steps:].tolist()
+            error = sum(abs(a - f) for a, f in zip(actual, self._minute, strict=True))
+            self._bad = self._bad + 1 if error >= self.bad * sum(actual) and error > 0 else 0
         if self._model is not None:
             p, q = len(self._model.ar), len(self._model.ma)
-            self._model = fitted(coarse(self._values, self._factor), self._model.d, p, q) or self._model
-        self._minute = self.sound(steps).tolist()
+            self._model = fit_arima(block_means(self._values, self._factor), self._model.d, p, q) or self._model
+        self._minute = self.valid_path(steps).tolist()
 
     def path(self, horizon: int) -> Array:
         if self._model is None:
             return np.full(horizon, self._values[-1])
-        means = coarse(self._values, self._factor)
-        ahead = extended(means, self._model, -(-horizon // self._factor) + 1)
-        return ahead[:horizon] if self._factor == 1 else fine(float(means[-1]), ahead, self._factor, horizon)
+        means = block_means(self._values, self._factor)
+        ahead = forecast_arima(means, self._model, -(-horizon // self._factor) + 1)
+        if self._factor == 1:
+            return ahead[:horizon]
+        return interpolate_means(float(means[-1]), ahead, self._factor, horizon)

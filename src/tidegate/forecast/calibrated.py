@@ -1,4 +1,4 @@
-"""What forecasters share: they learn a value, draw a path, and their own past errors say how far it may be off."""
+"""Base class of the forecasters: input validation, and quantiles calibrated on past errors."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 
 from tidegate.core import Forecast
 from tidegate.core.parameter_fields import check, parameter
-from tidegate.forecast.quantiles import REACH, Spread
-from tidegate.forecast.values import MOST, Array, admitted
+from tidegate.forecast.quantiles import MAX_LEAD, ErrorQuantiles
+from tidegate.forecast.values import MAX_RATE, Array, valid_rate
 
 
 @dataclass(slots=True)
 class Calibrated:
-    """A forecaster that says only how to `learn` a value and how to draw the `path` of the next means.
+    """A forecaster whose subclasses implement only `learn(value)` and `path(horizon)`.
 
-    A path is asked for after every value, to be held against what came, so it must be cheap. It may be anything that
-    numbers can be: what is negative is cut off, and what is not finite becomes the last value.
+    `path` is called after every value, to be scored against later values, so it must be cheap. It need not be valid:
+    negative rates are clipped, and values that are not finite are replaced by the last value.
     """
 
-    step: float = parameter(15.0, "s", "time that one value stands for", above=0)
-    #: None until the first value, so that members of another forecaster, who are asked for paths alone, carry none
-    _spread: Spread | None = field(default=None, repr=False)
+    step: float = parameter(15.0, "s", "duration of one value", above=0)
+    #: created by the first `update`, so that members of a mixture, which only provide paths, do not carry one
+    _spread: ErrorQuantiles | None = field(default=None, repr=False)
     _last: float | None = None
 
     def __post_init__(self) -> None:
@@ -31,33 +31,33 @@ class Calibrated:
 
     @abstractmethod
     def learn(self, value: float) -> None:
-        """Take in the next value: finite and not negative."""
+        """Update the model with the next value, which is finite and not negative."""
 
     @abstractmethod
     def path(self, horizon: int) -> Array:
-        """Means of the next steps; asked only after the first value."""
+        """Mean forecast of the next steps. Called only after the first value."""
 
     def update(self, value: float) -> None:
-        known = admitted(value)
-        if known is None:
+        rate = valid_rate(value)
+        if rate is None:
             return
-        self.take(known)
-        self._spread = self._spread or Spread()
-        self._spread.update(known, self.sound(REACH))
+        self.learn_uncalibrated(rate)
+        self._spread = self._spread or ErrorQuantiles()
+        self._spread.update(rate, self.valid_path(MAX_LEAD))
 
-    def take(self, value: float) -> None:
-        """Learn without looking at one's own errors."""
+    def learn_uncalibrated(self, value: float) -> None:
+        """Update the model but not the quantiles; for members of a mixture."""
         self._last = value
         self.learn(value)
 
     def forecast(self, horizon: int) -> Forecast | None:
         if self._spread is None or horizon < 1:
             return None
-        return self._spread.around(self.sound(horizon), self.step)
+        return self._spread.forecast(self.valid_path(horizon), self.step)
 
-    def sound(self, horizon: int) -> Array:
-        """The path without what cannot be a rate."""
+    def valid_path(self, horizon: int) -> Array:
+        """`path`, with invalid rates replaced."""
         path = self.path(horizon)
         finite = np.isfinite(path)
         path = path if finite.all() else np.where(finite, path, self._last or 0.0)
-        return np.minimum(np.maximum(path, 0.0), MOST)
+        return np.minimum(np.maximum(path, 0.0), MAX_RATE)

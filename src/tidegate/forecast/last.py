@@ -1,4 +1,4 @@
-"""`last`: tomorrow is like the last minute."""
+"""`last`: the mean of the last minute, at every step ahead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.forecast.values import MINUTE, Array, steps_in
 
 @dataclass(slots=True)
 class LastValue(Calibrated):
-    """The mean of the last `window` seconds, for every step ahead: what all others must be better than.
+    """The mean of the last `window` seconds, constant over the horizon: the naive baseline.
 
     >>> last = LastValue()
     >>> for rate in (90.0, 10.0, 20.0, 30.0, 40.0): last.update(rate)

@@ -1,4 +1,4 @@
-"""From samples at any time to a forecaster's even steps."""
+"""Resampling of irregular rate samples to the even steps of a forecaster."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from tidegate.core import Forecast, Forecaster, InvalidInput
 from tidegate.core.parameter_fields import check, parameter
 from tidegate.forecast.chooser import Chooser
 
-Thing = TypeVar("Thing")
+T = TypeVar("T")
 
-#: samples kept for `recent`: an hour of seconds
-KEPT = 3600
+#: samples kept for `recent`: an hour at one per second
+SAMPLES_KEPT = 3600
 
 
 def wape(actual: Sequence[float], forecast: Sequence[float]) -> float | None:
-    """Sum of absolute errors over the sum of what came; over the shorter of the two. None where nothing came.
+    """Weighted absolute percentage error: sum of absolute errors over the sum of actual values.
+
+    Sequences of different length are compared over the shorter one. None if the actual values sum to 0.
 
     >>> wape([100.0, 300.0], [110.0, 270.0])  # (10 + 30) / 400
     0.1
@@ -30,26 +32,25 @@ def wape(actual: Sequence[float], forecast: Sequence[float]) -> float | None:
     return math.fsum(abs(a - f) for a, f in pairs) / total if total else None
 
 
-def fresh(thing: Thing) -> Thing:
-    """The same set-up without what was learned, that is without the fields that begin with `_`.
+def untrained(forecaster: T) -> T:
+    """A copy with the same parameters and without the learned state, that is, the fields that begin with `_`.
 
-    What is no dataclass is returned as it is.
+    An object that is not a dataclass is returned unchanged.
     """
-    if not is_dataclass(thing) or isinstance(thing, type):
-        return thing
-    kept = (one.name for one in fields(thing) if one.init and not one.name.startswith("_"))
-    again: Any = type(thing)
-    return again(**{name: fresh(getattr(thing, name)) for name in kept})  # type: ignore[no-any-return]
+    if not is_dataclass(forecaster) or isinstance(forecaster, type):
+        return forecaster
+    names = (item.name for item in fields(forecaster) if item.init and not item.name.startswith("_"))
+    cls: Any = type(forecaster)
+    return cls(**{name: untrained(getattr(forecaster, name)) for name in names})  # type: ignore[no-any-return]
 
 
 @dataclass(slots=True)
 class Outlook:
-    """A forecaster that is shown a rate whenever one was seen, and makes the means of its steps itself.
+    """Feeds a forecaster with the step means of rate samples taken at any time.
 
-    A step is complete when a sample of a later one comes. Steps without a sample are filled with the last value, up
-    to `gap` seconds: after a longer silence nothing of what was learned is sure, and it begins anew. If the clock goes
-    back, the step that was open is dropped and the next begins there; what was learned stays. A sample at
-    the time of the one before is ignored: asking twice must not count twice.
+    A step is closed by the first sample after it. Steps without samples repeat the last mean, for up to `gap` seconds;
+    after a longer gap the forecaster is reset, because its state may be obsolete. If the clock goes back, the open step
+    is dropped and a new one starts there; the forecaster keeps its state. A repeated sample time is ignored.
 
     >>> from tidegate.forecast.last import LastValue
     >>> outlook = Outlook(LastValue())
@@ -59,13 +60,13 @@ class Outlook:
     """
 
     forecaster: Forecaster = field(default_factory=Chooser)
-    gap: float = parameter(600.0, "s", "longest silence that is filled with the last value", least=0)
-    #: start of the step that is open; sum and count of its samples
+    gap: float = parameter(600.0, "s", "longest gap that is filled with the last mean", least=0)
+    #: start of the open step, and the sum and count of its samples
     _begin: float | None = None
     _sum: float = 0.0
     _count: int = 0
     _last: float | None = None
-    _samples: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=KEPT), repr=False)
+    _samples: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=SAMPLES_KEPT), repr=False)
 
     def __post_init__(self) -> None:
         check(self, "outlook")
@@ -73,32 +74,32 @@ class Outlook:
             raise InvalidInput(f"outlook: need a forecaster whose step is > 0 s, got {self.forecaster.step}")
 
     def observe(self, time: float, rate: float | None) -> None:
-        """A rate at a time; None, or what is no number, tells nothing."""
+        """Add a sample. None and values that are not finite are ignored."""
         if rate is None or not (math.isfinite(rate) and math.isfinite(time)):
             return
         if self._samples and time <= self._samples[-1][0]:
             if time == self._samples[-1][0]:
                 return
-            self._go_back(time)
-        self._move_on(time)
+            self._restart_step(time)
+        self._close_until(time)
         self._sum, self._count = self._sum + max(rate, 0.0), self._count + 1
         self._samples.append((time, max(rate, 0.0)))
 
-    def _go_back(self, time: float) -> None:
+    def _restart_step(self, time: float) -> None:
         self._samples.clear()
         self._open(time)
 
     def _open(self, begin: float) -> None:
         self._begin, self._sum, self._count = begin, 0.0, 0
 
-    def _move_on(self, time: float) -> None:
-        """Close the steps that ended before a time."""
+    def _close_until(self, time: float) -> None:
+        """Close the steps that end at or before `time`."""
         if self._begin is None:
             self._open(time)
             return
         step = self.forecaster.step
         if self._samples and time - self._samples[-1][0] > self.gap:
-            self.forecaster, self._last = fresh(self.forecaster), None
+            self.forecaster, self._last = untrained(self.forecaster), None
             self._open(time)
             return
         passed = math.floor((time - self._begin) / step)
@@ -116,21 +117,21 @@ class Outlook:
             self.forecaster.update(self._last)
 
     def ahead(self, seconds: float) -> Forecast | None:
-        """The next so many seconds, from the end of the last whole step; None before there was one."""
+        """Forecast of the next `seconds`, from the end of the last closed step; None before the first."""
         return self.forecaster.forecast(max(1, math.ceil(seconds / self.forecaster.step)))
 
     def retrain(self) -> None:
-        """Ask a forecaster that trains to begin anew; the others learn with every value."""
-        train = getattr(self.forecaster, "retrain", None)
-        if train is not None:
-            train()
+        """Pass on to a forecaster with a `retrain` method; others learn from every value anyway."""
+        retrain = getattr(self.forecaster, "retrain", None)
+        if retrain is not None:
+            retrain()
 
     def recent(self, seconds: float) -> float | None:
-        """Mean of the samples of the last seconds before the newest, it included; None before the first."""
+        """Mean of the samples in the `seconds` up to the newest, at least that one; None before the first."""
         if not self._samples:
             return None
         newest = self._samples[-1][0]
-        after = newest - seconds
-        late = takewhile(lambda sample: sample[0] > after, reversed(self._samples))
-        kept = [rate for _, rate in late] or [self._samples[-1][1]]
-        return math.fsum(kept) / len(kept)
+        start = newest - seconds
+        in_window = takewhile(lambda sample: sample[0] > start, reversed(self._samples))
+        rates = [rate for _, rate in in_window] or [self._samples[-1][1]]
+        return math.fsum(rates) / len(rates)

@@ -1,4 +1,4 @@
-"""Queries and their data, by name."""
+"""Streaming queries and their input data, by name."""
 
 from tidegate.core import UnknownName
 from tidegate.jobs import nexmark, topspeed, traffic, wordcount, ysb

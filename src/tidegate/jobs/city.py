@@ -1,6 +1,6 @@
-"""A city to drive in: a grid of streets around a centre, and a library of routes, one position a second.
+"""A model city: a grid of streets around a centre, and a library of routes with one position per second.
 
-The routes are fixed, so that a vehicle's position at any second is a look-up and not a walk from the beginning.
+The routes are fixed, so that the position of a vehicle at any second is a look-up.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import pyarrow as pa
 
 from tidegate.jobs.draws import Draws
 
-#: degrees; Daedalus' centre
+#: latitude and longitude in degrees; the centre used by Daedalus
 CENTRE = (52.51623, 13.38532)
-#: metres between crossings, and crossings from the centre to the edge
+#: metres between crossings, and crossings between the centre and the edge
 BLOCK, REACH = 150.0, 8
 METRES_PER_DEGREE = 111_195.0
 ROUTES, EDGES = 200, 12
+#: km/h
 SLOWEST, FASTEST = 10, 80
 Floats = npt.NDArray[np.float64]
 STEPS = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)])
@@ -27,12 +28,12 @@ STEPS = np.array([(0, 1), (1, 0), (0, -1), (-1, 0)])
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """All routes one after the other. `starts[r]` is the place of route *r*'s first position; the last is the end."""
+    """All routes, concatenated. `starts[r]` is the index of route *r*'s first position; the last item is the end."""
 
     starts: npt.NDArray[np.int64]
     latitude: Floats
     longitude: Floats
-    #: each position as the JSON of an event has it
+    #: each position as a fragment of an event's JSON
     text: pa.Array
 
     @property
@@ -56,14 +57,14 @@ def library() -> Library:
 
 
 def _route(number: int) -> Floats:
-    """Metres east and north of the centre, second by second: along each edge at a speed drawn for it."""
+    """Positions per second, in metres east and north of the centre. Each edge has a random speed."""
     draws = Draws(np.arange(EDGES + 1), 1000 + number)
     crossing = draws.below(0, 2 * REACH + 1)[:2] - REACH
-    places = []
+    positions = []
     for turn, speed in zip(draws.below(1, 4), SLOWEST + draws.below(2, FASTEST - SLOWEST), strict=True):
-        ahead = crossing + STEPS[turn]
-        ahead = np.where(np.abs(ahead) > REACH, crossing - STEPS[turn], ahead)  # turn round at the city's edge
+        target = crossing + STEPS[turn]
+        target = np.where(np.abs(target) > REACH, crossing - STEPS[turn], target)  # turn back at the edge
         metres = np.arange(0.0, BLOCK, speed / 3.6)
-        places.append(BLOCK * crossing + metres[:, None] * (ahead - crossing))
-        crossing = ahead
-    return np.concatenate(places)
+        positions.append(BLOCK * crossing + metres[:, None] * (target - crossing))
+        crossing = target
+    return np.concatenate(positions)

@@ -1,4 +1,4 @@
-"""A job: a query over one stream of records, with what is needed to run it and to check its result."""
+"""The definition of a job: a query over one stream of records, and what is needed to run and verify it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`build` makes the result from the records, streamed or not.
+    """A query and its input. `build` maps the records to the result, for streams and for batches.
 
-    `closed_by` names the result's column, a time, that the watermark must have passed before a row is final; None
-    where every row is final at once. In update mode rows are revised: the last one of each `key` counts.
+    `closed_by` is the time column of the result that the watermark must pass before a row is final; None if rows are
+    final immediately. In update mode rows are revised, and the last row of each `key` is the result.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Random numbers by position: draw *d* of record *i* depends on *i*, *d* and the seed, and on nothing drawn before.
+"""Counter-based random numbers: draw *d* of record *i* depends only on *i*, *d* and the seed.
 
-SplitMix64 (Steele, Lea, Flood 2014) over a counter. Every function maps whole arrays.
+SplitMix64 (Steele, Lea, Flood 2014) over a counter. All functions are vectorised.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 Numbers = npt.NDArray[np.uint64]
-#: 2015-07-15T00:00:00Z, when the event time of all records begins (as in Apache Beam), s
+#: start of event time for all records, in epoch seconds: 2015-07-15T00:00:00Z, as in Apache Beam
 START = 1_436_918_400
-#: added from one number to the next
+#: increment of the counter
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -27,19 +27,19 @@ def mix(x: Numbers) -> Numbers:
 
 
 def zipf(size: int, exponent: float) -> npt.NDArray[np.float64]:
-    """The share of the draws up to each rank by Zipf's law: a number in [0, 1) falls to the first rank above it.
+    """Cumulative distribution of Zipf's law by rank. A uniform number selects the first rank whose share exceeds it.
 
     >>> [round(float(share), 3) for share in zipf(3, 1.0)]  # 1, 1/2 and 1/3 of 11/6
     [0.545, 0.818, 1.0]
     """
     weights = np.arange(1, size + 1, dtype=np.float64) ** -exponent
     shares: npt.NDArray[np.float64] = np.cumsum(weights) / weights.sum()
-    shares[-1] = 1.0  # whatever rounding made of it
+    shares[-1] = 1.0  # despite rounding
     return shares
 
 
 class Draws:
-    """The draws of some records; `width` is how many each may have."""
+    """The draws of an array of records, up to `width` per record."""
 
     def __init__(self, records: npt.NDArray[np.int64], seed: int, width: int = 16) -> None:
         mixed = mix(np.array([seed % 2**64], dtype=np.uint64))[0]
@@ -49,7 +49,7 @@ class Draws:
         return mix(self._base + np.uint64(int(GOLDEN) * draw % 2**64))
 
     def below(self, draw: int, bound: int | npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Uniform whole numbers in `[0, bound)`, bound < 2**32."""
+        """Uniform integers in `[0, bound)`, bound < 2**32."""
         high = self.bits(draw) >> np.uint64(32)
         return ((high * np.asarray(bound).astype(np.uint64)) >> np.uint64(32)).astype(np.int64)
 

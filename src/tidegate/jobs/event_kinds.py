@@ -1,4 +1,4 @@
-"""Kinds of records by name: each a pure function from record numbers to Arrow columns."""
+"""Kinds of events by name. Each is a pure function from record numbers to Arrow columns."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tidegate.jobs.ysb import Ysb
 
 
 class Events(Protocol):
-    """`schema` is of the records as a query wants them. Where they are JSON by definition, `text` is true, and `make`
-    gives one column, `value`, from which they are to be parsed.
+    """A generator of events. `schema` describes the records as queries read them. If the events are JSON by definition,
+    `text` is true, and `make` returns a single column `value` that has to be parsed.
     """
 
     @property
@@ -34,7 +34,7 @@ class Events(Protocol):
 
 @runtime_checkable
 class Packed(Protocol):
-    """Events that reach Spark in a smaller form, out of which the query takes them again."""
+    """Events that are sent to Spark in a smaller form and unpacked in the query."""
 
     @property
     def packed_schema(self) -> str: ...
@@ -44,7 +44,7 @@ class Packed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The record numbers themselves: how fast the source is without any content."""
+    """The record numbers themselves, to measure the source without the cost of content."""
 
     seed: int = 0
     rate: float = 0.0
@@ -56,7 +56,7 @@ class Numbers:
         return pa.RecordBatch.from_pydict({"value": pa.array(records)})
 
 
-#: kinds of which each event has only some of the fields
+#: kinds whose events do not have all fields
 SPARSE = frozenset({"nexmark"})
 
 KINDS: Mapping[str, Callable[[int, float, Skew], Events]] = {

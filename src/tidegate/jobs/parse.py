@@ -1,4 +1,4 @@
-"""JSON text to records, in one place for every job that reads text."""
+"""Parsing JSON text into records, for all jobs that read text."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-#: the field in which Spark keeps a text that it could not read
+#: the field in which Spark keeps text that it could not parse
 MALFORMED = "_malformed"
 
 
-def parsed(raw: DataFrame, schema: str) -> DataFrame:
-    """The records in the column `value`."""
+def parse_records(raw: DataFrame, schema: str) -> DataFrame:
+    """The records in the JSON column `value`."""
     return raw.select(F.from_json("value", schema).alias("record")).select("record.*")
 
 
-def record(value: Column, schema: str) -> Column:
-    """A record as a struct that remembers whether it could be read; see `malformed`."""
+def parse_record(value: Column, schema: str) -> Column:
+    """A record as a struct that keeps the text if it could not be parsed; see `is_malformed`."""
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": MALFORMED}
     return F.from_json(value, f"{schema}, {MALFORMED} string", options)
 
 
-def malformed(record: Column, schema: str, optional: bool = False) -> Column:
-    """True where the text was no JSON, had a value of a wrong type, or, unless fields are optional, lacked one."""
+def is_malformed(record: Column, schema: str, optional: bool = False) -> Column:
+    """True if the text is not JSON, has a value of the wrong type or, unless fields are optional, lacks a field."""
     broken = record.isNull() | record[MALFORMED].isNotNull()
     if optional:
         return broken

@@ -1,4 +1,4 @@
-"""How unevenly keys are spread: a name, and what it means for each kind of events."""
+"""Key skew by name; each kind of events defines what it means."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tidegate.core import InvalidInput
 
 
 class Skew(StrEnum):
-    """`default` is what the kind of events defines for itself; `off` spreads keys evenly; `heavy` makes few keys hot
-    enough to hold back a query that is split by key.
+    """`default` is the skew of the benchmark, `off` distributes keys evenly, and with `heavy` a few keys are hot
+    enough to slow down a query that is partitioned by key.
     """
 
     off = "off"
@@ -18,6 +18,6 @@ class Skew(StrEnum):
 
 
 def refuse_skew(kind: str, skew: Skew) -> None:
-    """For events whose keys all come equally often by their nature."""
+    """Raise for `heavy` skew. For events whose keys are equally frequent by definition."""
     if skew is Skew.heavy:
-        raise InvalidInput(f"events {kind}: every key comes once a second, skew 'heavy' means nothing for them")
+        raise InvalidInput(f"events {kind}: every key occurs once per second, so skew 'heavy' is not supported")

@@ -1,9 +1,9 @@
-"""Top speed windowing (Flink's example, as Phoebe runs it): the fastest a car was in its last 10 s, every 50 m.
+"""Top speed windowing (Flink's example, as used by Phoebe): a car's top speed in the last 10 s, every 50 m.
 
-Events are Phoebe's: JSON text with the car's id, speed (km/h), distance (m) and time. A car's speed walks by 5 km/h up
-or down each second, from 50, within 0 and 100. `rate` cars are on the road and report once a second of event time; a
-car drives for ten minutes, then another takes its place. Its walk is one of a library of 512, so that any record can
-be made alone.
+Events are those of Phoebe: JSON with the car's id, speed (km/h), distance (m) and time. Each speed is a random walk in
+steps of 5 km/h per second, starting at 50 and limited to 0..100. `rate` cars report once per second of event time.
+After ten minutes a car is replaced by another. Walks come from a library of 512, so that any record can be generated
+on its own.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from tidegate.jobs.skew import Skew, refuse_skew
 if TYPE_CHECKING:
     import pandas as pd
 
-#: in milliseconds
+#: start of event time, ms
 BASE_TIME = START * 1000
+#: walks in the library, and seconds in each
 WALKS, LIFE = 512, 600
-#: metres between two results of a car, and ms that a result looks back
-EVERY, BACK = 50.0, 10_000
-#: ms without a record after which a car is forgotten
-FORGET = 60_000
+#: metres between two results of a car, and the window of a result in ms
+DISTANCE, WINDOW = 50.0, 10_000
+#: ms without a record after which the state of a car is removed
+TIMEOUT = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,13 @@ class TopSpeed:
 
 @cache
 def walks() -> pa.Array:
-    """Speed and distance of every second of every walk, as an event has them."""
+    """Speed and distance for every second of every walk, as a fragment of an event's JSON."""
     up = Draws(np.arange(WALKS * LIFE), 50).below(0, 2).reshape(WALKS, LIFE)
     speed = np.empty((WALKS, LIFE), dtype=np.int64)
-    now = np.full(WALKS, 50)
+    current = np.full(WALKS, 50)
     for second in range(LIFE):
-        now = np.clip(now + np.where(up[:, second] > 0, 5, -5), 0, 100)
-        speed[:, second] = now
+        current = np.clip(current + np.where(up[:, second] > 0, 5, -5), 0, 100)
+        speed[:, second] = current
     metres = np.round(np.cumsum(speed / 3.6, axis=1), 3)
     pairs = zip(speed.ravel(), metres.ravel(), strict=True)
     return pa.array([f'","sd":{sd},"dt":{float(dt)!r},"ts":' for sd, dt in pairs])
@@ -82,27 +83,27 @@ def walks() -> pa.Array:
 
 @dataclass(slots=True)
 class Track:
-    """What is kept of a car: its distance at the last result, and its records of the last 10 s as (ts, sd, dt)."""
+    """The state of a car: its distance at the last result, and its records of the last 10 s as (ts, sd, dt)."""
 
     reference: float | None
     recent: list[tuple[int, int, float]]
 
     def feed(self, record: tuple[int, int, float]) -> tuple[int, int, float] | None:
-        """The fastest recent record, if this one is more than 50 m beyond the last result; the first of equals.
+        """The fastest recent record if this one is more than 50 m after the last result; ties go to the first.
 
         >>> track = Track(None, [])
         >>> [track.feed(r) for r in [(0, 90, 0.0), (1000, 70, 30.0), (2000, 80, 51.0), (3000, 60, 101.0)]]
         [None, None, (0, 90, 0.0), None]
         """
         time, _, distance = record
-        # dropping what is too old at every record, not only at a result, changes no result and bounds the state
-        self.recent = [*(kept for kept in self.recent if kept[0] > time - BACK), record]
+        # old records are dropped at every record and not only at results: same results, bounded state
+        self.recent = [*(previous for previous in self.recent if previous[0] > time - WINDOW), record]
         if self.reference is None:
             self.reference = distance
-        if distance - self.reference <= EVERY:
+        if distance - self.reference <= DISTANCE:
             return None
         self.reference = distance
-        return max(self.recent, key=lambda kept: kept[1])
+        return max(self.recent, key=lambda candidate: candidate[1])
 
 
 RESULT = "id string, sd int, dt double, ts bigint"
@@ -110,16 +111,17 @@ STATE = "reference double, recent string"
 
 
 def follow(track: Track, parts: Iterable[pd.DataFrame]) -> list[tuple[int, int, float]]:
-    """The results of a car's records, which count in the order of their times."""
-    records = [r for p in parts for r in zip(p["ts"].tolist(), p["sd"].tolist(), p["dt"].tolist(), strict=True)]
-    return [best for best in map(track.feed, sorted(records)) if best is not None]
+    """The results of a car's records, processed in the order of their times."""
+    columns = ((part["ts"].tolist(), part["sd"].tolist(), part["dt"].tolist()) for part in parts)
+    records = [record for times, speeds, distances in columns for record in zip(times, speeds, distances, strict=True)]
+    return [fastest for fastest in map(track.feed, sorted(records)) if fastest is not None]
 
 
 def _frame(id: str, results: list[tuple[int, int, float]]) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415, the source's workers make events without it
+    import pandas as pd  # noqa: PLC0415, the source's workers do not need it
 
     rows = [(id, speed, distance, time) for time, speed, distance in results]
-    # the types are said because an empty result has none of its own
+    # explicit types, because an empty result has none
     return pd.DataFrame(rows, columns=["id", "sd", "dt", "ts"]).astype({"sd": "int32", "dt": "float64", "ts": "int64"})
 
 
@@ -128,25 +130,25 @@ def _stream(key: tuple[Any, ...], parts: Iterable[pd.DataFrame], state: GroupSta
         state.remove()
         return
     reference, recent = state.get if state.exists else (None, "[]")
-    track = Track(reference, [tuple(kept) for kept in json.loads(recent)])
+    track = Track(reference, [tuple(record) for record in json.loads(recent)])
     results = follow(track, parts)
     if results:
         yield _frame(key[0], results)
     state.update((track.reference, json.dumps(track.recent)))
-    state.setTimeoutTimestamp(track.recent[-1][0] + FORGET)
+    state.setTimeoutTimestamp(track.recent[-1][0] + TIMEOUT)
 
 
 def _batch(key: tuple[Any, ...], records: pd.DataFrame) -> pd.DataFrame:
     return _frame(key[0], follow(Track(None, []), [records]))
 
 
-def topspeed(events: DataFrame) -> DataFrame:
-    """For every 50 m that a car drove, the fastest record of its last 10 s; append.
+def top_speeds(events: DataFrame) -> DataFrame:
+    """For every 50 m of a car, the fastest record of its last 10 s; append mode.
 
-    In Python, per car: what a result refers to is where the last result was, and Spark's windows cannot say that.
-    State: per car the last result's distance and up to 10 records, forgotten after 60 s without one; the watermark
-    trails by 1 s. A car's records count in the order of their times, as in Flink's example. As a batch query the same
-    function runs over all records of a car at once.
+    Runs in Python per car, because a result depends on the distance since the previous result, which Spark's windows
+    cannot express. State: per car, the distance of the last result and up to 10 records, removed after 60 s without a
+    record; the watermark delay is 1 s. Records of a car are processed in the order of their times, as in Flink's
+    example. As a batch query the same function runs over all records of a car at once.
     """
     if not events.isStreaming:
         return events.groupBy("id").applyInPandas(_batch, RESULT)
@@ -157,5 +159,8 @@ def topspeed(events: DataFrame) -> DataFrame:
 
 
 JOB = Job(
-    "topspeed", "Top speed windowing: a car's fastest of the last 10 s, every 50 m (Python state)", "topspeed", topspeed
+    "topspeed",
+    "Top speed windowing: a car's fastest of the last 10 s, every 50 m (Python state)",
+    "topspeed",
+    top_speeds,
 )

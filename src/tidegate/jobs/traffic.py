@@ -1,8 +1,8 @@
-"""Traffic monitoring (Daedalus): positions of vehicles as JSON text, and the average speed of each in 10 s.
+"""Traffic monitoring (Daedalus): positions of vehicles as JSON, and the average speed of each in windows of 10 s.
 
-`rate` vehicles are on their way at any time and report once a second of event time. Each drives one route of the
-library after another; with a new route it is another vehicle, with another plate. Daedalus' map is a part of Berlin
-that lies within the radius of its filter as a whole; this grid reaches beyond it, so that the filter has work to do.
+`rate` vehicles are on the road at any time and report once per second of event time. A vehicle drives one route of the
+library; after that its slot is taken by another vehicle, with another plate and the next route. In Daedalus all
+positions are inside the radius of the filter; this grid is larger than the radius, so that the filter does some work.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from tidegate.jobs.definition import Job
 from tidegate.jobs.draws import START, Draws
 from tidegate.jobs.skew import Skew, refuse_skew
 
-#: in milliseconds
+#: start of event time, ms
 BASE_TIME = START * 1000
+#: radius of the filter, and of the earth, m
 RADIUS = 1000.0
 EARTH = 6_371_000.0
-#: zones of so many degrees, about 445 m by 271 m, on each side of the centre
+#: size of a zone in degrees (about 445 m by 271 m), and zones on each side of the centre
 ZONE, ZONES = 0.004, 6
 
 
@@ -52,14 +53,14 @@ class Traffic:
         """
         vehicles, routes = int(self.rate), library()
         tick, slot = np.divmod(records, vehicles)
-        lap, place = np.divmod(tick + Draws(slot, self.seed).below(0, routes.length), routes.length)
-        route = np.searchsorted(routes.starts, place, "right") - 1
+        lap, position = np.divmod(tick + Draws(slot, self.seed).below(0, routes.length), routes.length)
+        route = np.searchsorted(routes.starts, position, "right") - 1
         plate = (lap * ROUTES + route) * vehicles + slot
         parts = (
             '{"lp":"',
             *(_pairs().take(pa.array(plate // size % 676)) for size in (676 * 10_000, 10_000)),
             _digits().take(pa.array(plate % 10_000)),
-            routes.text.take(pa.array(place)),
+            routes.text.take(pa.array(position)),
             ',"ts":',
             pc.cast(pa.array(BASE_TIME + 1000 * tick), pa.string()),
             "}",
@@ -78,7 +79,7 @@ def _digits() -> pa.Array:
 
 
 def zones(spark: SparkSession) -> DataFrame:
-    """The parts of the city with their speed limits: 30 km/h around the centre, 50 further out."""
+    """Zones of the city with their speed limits: 30 km/h around the centre, 50 km/h elsewhere."""
     cells = range(-ZONES, ZONES)
     rows = [
         (x, y, f"zone {x + ZONES:02}-{y + ZONES:02}", 30 if max(abs(x), abs(y)) < 2 else 50)
@@ -89,14 +90,14 @@ def zones(spark: SparkSession) -> DataFrame:
 
 
 def distance(a: tuple[Column, Column], b: tuple[Column, Column]) -> Column:
-    """Metres between two places, latitude and longitude in degrees, on a sphere (haversine)."""
+    """Metres between two points, given as latitude and longitude in degrees, on a sphere (haversine)."""
     (lat1, lon1), (lat2, lon2) = ((F.radians(lat), F.radians(lon)) for lat, lon in (a, b))
     h = F.pow(F.sin((lat2 - lat1) / 2), 2) + F.cos(lat1) * F.cos(lat2) * F.pow(F.sin((lon2 - lon1) / 2), 2)
     return 2 * EARTH * F.asin(F.sqrt(h))
 
 
-def _driven(points: Column) -> Column:
-    """Metres along the points of an array, in its order."""
+def _path_length(points: Column) -> Column:
+    """Length in metres of the path along an array of points."""
 
     def leg(k: Column) -> Column:
         a, b = points[k], points[k + 1]
@@ -106,38 +107,39 @@ def _driven(points: Column) -> Column:
     return F.aggregate(legs, F.lit(0.0), lambda total, metres: total + metres)
 
 
-def traffic(events: DataFrame) -> DataFrame:
-    """Average speed (whole km/h) of every vehicle within 1 km of the centre, per 10 s windows that begin at second 1;
-    append.
+def vehicle_speeds(events: DataFrame) -> DataFrame:
+    """Average speed (integer km/h) of every vehicle within 1 km of the centre, in 10 s windows that start at second 1;
+    append mode.
 
-    State: the positions of each vehicle in the open windows; the watermark trails by 1 s. The papers' version measures
-    on the WGS84 ellipsoid, here it is a sphere (0.3 % apart); its enrichment only formats text, here the last
-    position is joined with a table of zones and their speed limits. One position alone has speed 0.
+    State: the positions of each vehicle in open windows; the watermark delay is 1 s. Differences from the papers'
+    version: distances are measured on a sphere instead of the WGS84 ellipsoid (0.3 % difference), and enrichment is a
+    join of the last position with a table of zones and speed limits instead of text formatting. A single position has
+    speed 0.
     """
     near = distance((F.col("pt.lt"), F.col("pt.lg")), (F.lit(CENTRE[0]), F.lit(CENTRE[1]))) <= RADIUS
-    seen = (
+    nearby = (
         events.where(near).select("lp", "pt", F.timestamp_millis("ts").alias("time")).withWatermark("time", "1 second")
     )
     window = F.window("time", "10 seconds", "10 seconds", "1 second")
-    tracks = seen.groupBy("lp", window).agg(
+    tracks = nearby.groupBy("lp", window).agg(
         F.sort_array(F.collect_list(F.struct("time", "pt.lt", "pt.lg"))).alias("track")
     )
     pairs, last = F.size("track") - 1, F.element_at("track", -1)
-    speed = F.when(pairs > 0, _driven(F.col("track")) / pairs * 3.6).otherwise(0.0).cast("int")
-    where = [
+    speed = F.when(pairs > 0, _path_length(F.col("track")) / pairs * 3.6).otherwise(0.0).cast("int")
+    cell = [
         F.floor((last[name] - F.lit(centre)) / ZONE).cast("int")
         for name, centre in zip(("lg", "lt"), reversed(CENTRE), strict=True)
     ]
-    known = tracks.select(
+    located = tracks.select(
         "lp",
         last["lt"].alias("lt"),
         last["lg"].alias("lg"),
         speed.alias("speed"),
-        where[0].alias("x"),
-        where[1].alias("y"),
+        cell[0].alias("x"),
+        cell[1].alias("y"),
         F.col("window.end").alias("end"),
     )
-    enriched = known.join(F.broadcast(zones(events.sparkSession)), ["x", "y"], "left")
+    enriched = located.join(F.broadcast(zones(events.sparkSession)), ["x", "y"], "left")
     return enriched.select(
         "lp", "lt", "lg", "speed", "zone", (F.col("speed") > F.col("speed_limit")).alias("speeding"), "end"
     )
@@ -147,6 +149,6 @@ JOB = Job(
     "traffic",
     "Traffic monitoring: average speed per vehicle in 10 s (JSON, radius filter)",
     "traffic",
-    traffic,
+    vehicle_speeds,
     closed_by="end",
 )

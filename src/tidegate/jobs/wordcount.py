@@ -1,4 +1,4 @@
-"""Word count: how often each word came so far."""
+"""Word count: running counts of words."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pyspark.sql import functions as F
 from tidegate.jobs.definition import Job
 
 
-def wordcount(lines: DataFrame) -> DataFrame:
-    """Running counts of lower-case words, update mode: each batch revises the words it met.
+def count_words(lines: DataFrame) -> DataFrame:
+    """Running counts of lower-case words, in update mode: each batch emits the new counts of its words.
 
-    State: one count per word for ever, bounded by the vocabulary; no watermark. The papers' Flink job splits and
-    counts in the same way; its lines are 35 of Hamlet's, here they are drawn by Zipf's law.
+    State: one count per word, never removed and bounded by the vocabulary; no watermark. The papers' Flink job splits
+    and counts in the same way; its input is 35 lines of Hamlet, here lines are drawn by Zipf's law.
     """
     words = lines.select(F.explode(F.split(F.lower("line"), r"\W+")).alias("word"))
     return words.where("word != ''").groupBy("word").count()
@@ -22,7 +22,7 @@ JOB = Job(
     "wordcount",
     "running counts of words drawn by Zipf's law (update mode)",
     "words",
-    wordcount,
+    count_words,
     mode="update",
     key=("word",),
 )

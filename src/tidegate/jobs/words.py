@@ -1,7 +1,8 @@
-"""Lines of words drawn by Zipf's law: the running count's input, with as much skew as wanted.
+"""Lines of words drawn by Zipf's law, the input of the word count, with configurable skew.
 
-The papers' word count reads 35 lines of Hamlet: 170 words, the commonest 7.7 % of all. A vocabulary of 10,000 words
-with exponent 1 has more state and nearly the same head: the first word takes 10.2 % of the words, the first ten 30 %.
+The papers' word count reads 35 lines of Hamlet: 170 distinct words, of which the most frequent is 7.7 % of all. A
+vocabulary of 10,000 words with exponent 1 has more state and a similar head: the first word is 10.2 % of all words, the
+first ten are 30 %.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 from tidegate.jobs.draws import Draws, zipf
 from tidegate.jobs.skew import Skew
 
+#: distinct words, and words per line
 VOCABULARY, LENGTH = 10_000, 8
 #: exponent of Zipf's law
 EXPONENTS = {Skew.off: 0.0, Skew.default: 1.0, Skew.heavy: 1.5}
@@ -42,7 +44,7 @@ class Words:
 
 @cache
 def vocabulary() -> pa.Array:
-    """Words of two or three syllables, each another.
+    """Distinct words of two or three syllables.
 
     >>> vocabulary()[0].as_py(), vocabulary()[41].as_py(), len(vocabulary().unique())
     ('baba', 'bebe', 10000)
@@ -58,7 +60,7 @@ def _word(rank: int) -> str:
 
 @cache
 def cumulative(skew: Skew) -> npt.NDArray[np.float64]:
-    """The share of the words up to each rank.
+    """Cumulative share of the words by rank.
 
     >>> round(float(cumulative(Skew.default)[0]), 3), float(cumulative(Skew.off)[-1])
     (0.102, 1.0)

@@ -1,8 +1,8 @@
-"""The Yahoo Streaming Benchmark: advertisement events as JSON text, and views per campaign in windows of 10 s.
+"""The Yahoo Streaming Benchmark: advertisement events as JSON, and views per campaign in windows of 10 s.
 
-Events as in yahoo/streaming-benchmarks: seven text fields in their order, 100 users, 100 pages, 100 campaigns of 10
-ads, five kinds of ads, three of events, all drawn evenly; ids are UUIDs made from their index. `heavy` skew draws the
-ads by Zipf's law with exponent 1, so that the first campaign has 0.39 of the events.
+Events are as in yahoo/streaming-benchmarks: seven text fields in the same order, 100 users, 100 pages, 100 campaigns
+with 10 ads each, five types of ads and three of events, all drawn uniformly; ids are UUIDs derived from an index. With
+`heavy` skew ads are drawn by Zipf's law with exponent 1, so that the first campaign has 39 % of the events.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ USERS = PAGES = CAMPAIGNS = 100
 ADS = 1000
 AD_TYPES = ["banner", "modal", "sponsored-search", "mail", "mobile"]
 EVENT_TYPES = ["view", "click", "purchase"]
-#: in milliseconds
+#: start of event time, ms
 BASE_TIME = START * 1000
 
 
@@ -49,18 +49,18 @@ class Ysb:
     def make(self, records: npt.NDArray[np.int64]) -> pa.RecordBatch:
         """
         >>> import json
-        >>> made = json.loads(Ysb(rate=1000).make(np.arange(2))["value"][1].as_py())
-        >>> list(made)[:2], made["event_time"], made["ip_address"]
+        >>> event = json.loads(Ysb(rate=1000).make(np.arange(2))["value"][1].as_py())
+        >>> list(event)[:2], event["event_time"], event["ip_address"]
         (['user_id', 'page_id'], '1436918400001', '1.2.3.4')
         """
         draws = Draws(records, self.seed)
-        since = np.floor(records * (1e3 / self.rate)).astype(np.int64)
+        elapsed = np.floor(records * (1e3 / self.rate)).astype(np.int64)
         parts = (
             _users().take(pa.array(draws.below(0, USERS))),
             _pages().take(pa.array(draws.below(1, PAGES))),
             _ads().take(pa.array(self._ad(draws))),
             _types().take(pa.array(draws.below(3, len(AD_TYPES) * len(EVENT_TYPES)))),
-            pc.cast(pa.array(BASE_TIME + since), pa.string()),
+            pc.cast(pa.array(BASE_TIME + elapsed), pa.string()),
         )
         return pa.RecordBatch.from_pydict(
             {"value": pc.binary_join_element_wise(*parts, '","ip_address":"1.2.3.4"}', "")}
@@ -72,30 +72,30 @@ class Ysb:
         return np.searchsorted(_shares(), draws.unit(2), "right")
 
 
-def identity(what: str, index: int) -> str:
-    """A UUID for each index of each kind of thing.
+def entity_uuid(entity: str, index: int) -> str:
+    """A UUID for each index of each kind of entity.
 
-    >>> identity("ad", 0) == identity("ad", 0), identity("ad", 0) == identity("page", 0)
+    >>> entity_uuid("ad", 0) == entity_uuid("ad", 0), entity_uuid("ad", 0) == entity_uuid("page", 0)
     (True, False)
     """
-    halves = Draws(np.array([index]), int.from_bytes(what.encode(), "big"))
+    halves = Draws(np.array([index]), int.from_bytes(entity.encode(), "big"))
     high, low = (int(mix(halves.bits(draw))[0]) for draw in (0, 1))
     return str(uuid.UUID(int=high << 64 | low, version=4))
 
 
 @cache
 def _users() -> pa.Array:
-    return pa.array([f'{{"user_id":"{identity("user", k)}","page_id":"' for k in range(USERS)])
+    return pa.array([f'{{"user_id":"{entity_uuid("user", k)}","page_id":"' for k in range(USERS)])
 
 
 @cache
 def _pages() -> pa.Array:
-    return pa.array([f'{identity("page", k)}","ad_id":"' for k in range(PAGES)])
+    return pa.array([f'{entity_uuid("page", k)}","ad_id":"' for k in range(PAGES)])
 
 
 @cache
 def _ads() -> pa.Array:
-    return pa.array([f'{identity("ad", k)}","ad_type":"' for k in range(ADS)])
+    return pa.array([f'{entity_uuid("ad", k)}","ad_type":"' for k in range(ADS)])
 
 
 @cache
@@ -109,27 +109,27 @@ def _shares() -> npt.NDArray[np.float64]:
 
 
 def campaigns(spark: SparkSession) -> DataFrame:
-    """Which ad belongs to which campaign: ten each, in the order of their indices."""
-    rows = [(identity("ad", k), identity("campaign", k * CAMPAIGNS // ADS)) for k in range(ADS)]
+    """The campaign of each ad: ten ads per campaign, in the order of their indices."""
+    rows = [(entity_uuid("ad", k), entity_uuid("campaign", k * CAMPAIGNS // ADS)) for k in range(ADS)]
     return spark.createDataFrame(rows, "ad_id string, campaign_id string")
 
 
-def ysb(events: DataFrame) -> DataFrame:
-    """Views per campaign and 10 s of event time: parse, filter, project, join with a table of ads, count; append.
+def campaign_views(events: DataFrame) -> DataFrame:
+    """Views per campaign and 10 s of event time: parse, filter, project, join with a table of ads, count; append mode.
 
-    State: one count per campaign and open window; the watermark trails by 1 s, as event times only rise from batch to
-    batch. The papers' versions look campaigns up in Redis; here the table is broadcast. Events of unknown ads are
-    dropped, as Yahoo's does (Daedalus' keeps them as UNKNOWN); a window is emitted once it is complete, not revised
-    every second.
+    State: one count per campaign and open window. The watermark delay is 1 s, because event times only increase from
+    batch to batch. The papers' versions look up campaigns in Redis; here the table is broadcast. Events with unknown
+    ads are dropped, as in Yahoo's version (Daedalus keeps them as UNKNOWN). A window is emitted once, when it is
+    complete, and not updated every second.
     """
     views = events.where("event_type = 'view'").select(
         "ad_id", F.timestamp_millis(F.col("event_time").cast("bigint")).alias("time")
     )
-    named = views.withWatermark("time", "1 second").join(F.broadcast(campaigns(events.sparkSession)), "ad_id")
-    counted = named.groupBy(F.window("time", "10 seconds"), "campaign_id").count()
-    return counted.select(
-        "campaign_id", "count", F.col("window.start").alias("start"), F.col("window.end").alias("end")
-    )
+    with_campaign = views.withWatermark("time", "1 second").join(F.broadcast(campaigns(events.sparkSession)), "ad_id")
+    counts = with_campaign.groupBy(F.window("time", "10 seconds"), "campaign_id").count()
+    return counts.select("campaign_id", "count", F.col("window.start").alias("start"), F.col("window.end").alias("end"))
 
 
-JOB = Job("ysb", "Yahoo Streaming Benchmark: views per campaign in 10 s (JSON, join)", "ysb", ysb, closed_by="end")
+JOB = Job(
+    "ysb", "Yahoo Streaming Benchmark: views per campaign in 10 s (JSON, join)", "ysb", campaign_views, closed_by="end"
+)

@@ -1,25 +1,25 @@
-"""Kafka for real: a broker of our own, topics, a producer that follows a workload, and the jars for Spark."""
+"""Kafka: a local broker, topics, a producer that follows a workload, and the jars for Spark."""
 
 from tidegate.kafka.broker import Broker
 from tidegate.kafka.lines import json_lines
 from tidegate.kafka.packages import Connector, broker_jars, connector
-from tidegate.kafka.producer import Load, Produced, Progress, Target, produce
-from tidegate.kafka.topics import begins, create, ends, reach, require
+from tidegate.kafka.producer import Load, ProducerResult, Progress, Target, produce
+from tidegate.kafka.topics import begin_offsets, create_topic, end_offsets, topic_partitions, wait_for_broker
 
 __all__ = [
     "Broker",
     "Connector",
     "Load",
-    "Produced",
+    "ProducerResult",
     "Progress",
     "Target",
-    "begins",
+    "begin_offsets",
     "broker_jars",
     "connector",
-    "create",
-    "ends",
+    "create_topic",
+    "end_offsets",
     "json_lines",
     "produce",
-    "reach",
-    "require",
+    "topic_partitions",
+    "wait_for_broker",
 ]

@@ -1,4 +1,4 @@
-"""The Kafka client, confluent-kafka: an extra, so asked for only by those who use Kafka."""
+"""The Kafka client, confluent-kafka. It is an optional dependency and imported only when used."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from tidegate.core import EnvironmentMissing
 
-#: librdkafka writes to standard error unless it is given a logger; what matters we say ourselves
+#: librdkafka logs to standard error unless it gets a logger; relevant errors are reported by this package
 SILENT = logging.getLogger("tidegate.kafka.client")
 SILENT.addHandler(logging.NullHandler())
 SILENT.propagate = False
 
 
-def client() -> ModuleType:
-    """`confluent_kafka`, with its `admin`."""
+def load_client() -> ModuleType:
+    """The module `confluent_kafka`, including `confluent_kafka.admin`."""
     try:
         import confluent_kafka.admin  # noqa: PLC0415
     except ImportError:
@@ -25,13 +25,13 @@ def client() -> ModuleType:
 
 
 def settings(bootstrap: str, more: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
-    """Of a client that keeps quiet, and `more` by librdkafka's names.
+    """Settings of a client without log output, plus `more` in librdkafka's names.
 
     >>> settings("127.0.0.1:9092", {"linger.ms": 20})["linger.ms"]
     20
     """
-    return {"bootstrap.servers": bootstrap, "logger": SILENT, "error_cb": ignore, **more}
+    return {"bootstrap.servers": bootstrap, "logger": SILENT, "error_cb": ignore_error, **more}
 
 
-def ignore(error: object) -> None:
-    """Clients report every lost connection here and mend it themselves."""
+def ignore_error(error: object) -> None:
+    """Clients report every lost connection here, and reconnect on their own."""

@@ -1,4 +1,4 @@
-"""Records as JSON text, a whole batch of columns at a time."""
+"""Arrow record batches as lines of JSON, vectorised over columns."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import json
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as kinds
+from pyarrow import types
 
 from tidegate.core import InvalidInput
 
-#: what JSON wants written otherwise; the backslash first, as the others bring some
+#: characters that JSON escapes; the backslash first, because the other escapes contain one
 ESCAPES = (("\\", "\\\\"), ('"', '\\"'))
 CONTROLS = tuple((chr(code), json.dumps(chr(code))[1:-1]) for code in range(0x20))
+#: types whose text is valid JSON without quotes
+PLAIN = (types.is_integer, types.is_decimal, types.is_boolean, types.is_null)
 
 
 def json_lines(batch: pa.RecordBatch) -> pa.Array:
-    """One object a row, the columns' names as its fields; times are UTC with microseconds, unknown is null.
+    """One object per row, with the column names as fields. Times are UTC with microseconds; nulls stay null.
 
-    Numbers that JSON does not have (NaN, infinity) are null too.
+    NaN and infinity, which JSON does not have, become null too.
 
     >>> from datetime import datetime
     >>> bids = pa.RecordBatch.from_pydict({"price": [7, None], "at": [datetime(2015, 7, 15, 0, 0, 0, 100)] * 2})
@@ -38,48 +40,50 @@ def _object(names: list[str], columns: list[pa.Array], rows: int) -> pa.Array:
 
 
 def _text(name: str, column: pa.Array) -> pa.Array:
-    written = _written(name, column)
+    text = _encoded(name, column)
     if column.null_count:
-        written = pc.if_else(pc.is_valid(column), written, pa.scalar(None, pa.string()))
-    return pc.fill_null(written, "null") if written.null_count else written
+        text = pc.if_else(pc.is_valid(column), text, pa.scalar(None, pa.string()))
+    return pc.fill_null(text, "null") if text.null_count else text
 
 
-def _written(name: str, column: pa.Array) -> pa.Array:
-    """A column's values as JSON, whatever its nulls become."""
-    kind = column.type
-    if kinds.is_struct(kind):
-        return _object([field.name for field in kind], column.flatten(), len(column))
-    if kinds.is_floating(kind):
+def _encoded(name: str, column: pa.Array) -> pa.Array:
+    """The values of a column as JSON; the result for nulls is undefined."""
+    column_type = column.type
+    if types.is_struct(column_type):
+        return _object([field.name for field in column_type], column.flatten(), len(column))
+    if types.is_floating(column_type):
         return pc.if_else(pc.is_finite(column), pc.cast(column, pa.string()), pa.scalar(None, pa.string()))
-    if kinds.is_integer(kind) or kinds.is_decimal(kind) or kinds.is_boolean(kind) or kinds.is_null(kind):
+    if any(is_plain(column_type) for is_plain in PLAIN):
         return pc.cast(column, pa.string())
-    return _quoted(_words(name, column))
+    return _quoted(_string(name, column))
 
 
-def _words(name: str, column: pa.Array) -> pa.Array:
-    kind = column.type
-    if kinds.is_timestamp(kind):
-        return _moment(column)
-    if kinds.is_date(kind):
+def _string(name: str, column: pa.Array) -> pa.Array:
+    column_type = column.type
+    if types.is_timestamp(column_type):
+        return _timestamp(column)
+    if types.is_date(column_type):
         return pc.cast(column, pa.string())
-    if kinds.is_string(kind) or kinds.is_large_string(kind):
+    if types.is_string(column_type) or types.is_large_string(column_type):
         return _escaped(pc.cast(column, pa.string()))
-    raise InvalidInput(f"column {name!r}, {kind}, cannot be written as JSON: need numbers, text, times or structs")
+    raise InvalidInput(
+        f"column {name!r}, {column_type}, cannot be encoded as JSON: need numbers, strings, times or structs"
+    )
 
 
-def _moment(column: pa.Array) -> pa.Array:
-    # without its zone, which is UTC by now, a time is written twenty times as fast
-    moments = pc.cast(column, pa.timestamp("us", tz="UTC"), safe=False).view(pa.timestamp("us"))
-    date_and_time = pc.binary_replace_slice(pc.cast(moments, pa.string()), 10, 11, "T")
+def _timestamp(column: pa.Array) -> pa.Array:
+    # timestamps without a zone are formatted twenty times faster; at this point they are UTC
+    times = pc.cast(column, pa.timestamp("us", tz="UTC"), safe=False).view(pa.timestamp("us"))
+    date_and_time = pc.binary_replace_slice(pc.cast(times, pa.string()), 10, 11, "T")
     return pc.binary_join_element_wise(date_and_time, "Z", "")
 
 
 def _escaped(column: pa.Array) -> pa.Array:
-    for plain, written in ESCAPES:
-        column = pc.replace_substring(column, plain, written)
+    for character, escape in ESCAPES:
+        column = pc.replace_substring(column, character, escape)
     if pc.any(pc.match_substring_regex(column, "[\\x00-\\x1f]")).as_py():
-        for plain, written in CONTROLS:
-            column = pc.replace_substring(column, plain, written)
+        for character, escape in CONTROLS:
+            column = pc.replace_substring(column, character, escape)
     return column
 
 

@@ -1,4 +1,4 @@
-"""Jars from Maven's repositories into a folder: complete or not at all."""
+"""Downloads jars with Maven into a folder, completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from xml.sax.saxutils import escape
 
 from tidegate.core import EnvironmentMissing
 
-#: Spark's parent pom names Google's mirror of Maven Central before Central itself: by its id it is Central here, so
-#: that a machine that reaches Central only can fetch what Spark needs
+#: Spark's parent pom lists Google's mirror of Maven Central before Central itself. Its id is redefined as Central here,
+#: so that machines with access to Central only can download Spark's dependencies.
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>tidegate</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>
@@ -28,11 +28,11 @@ COPY = "org.apache.maven.plugins:maven-dependency-plugin:2.8:copy-dependencies"
 
 
 class NotPublished(EnvironmentMissing):
-    """The repositories answered, and do not have the package."""
+    """The repositories are reachable, but do not have the package."""
 
 
 def cache_folder() -> Path:
-    """Shared by all clones of one user: `$XDG_CACHE_HOME/tidegate/jars`, or below `~/.cache`."""
+    """`$XDG_CACHE_HOME/tidegate/jars`, or `~/.cache/tidegate/jars`: shared by all checkouts of a user."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "tidegate" / "jars"
 
@@ -42,61 +42,63 @@ def jars_in(folder: Path) -> tuple[Path, ...]:
 
 
 def fetch(coordinates: Sequence[str], folder: Path) -> tuple[Path, ...]:
-    """The jars of `group:artifact:version` and all they need at run time; a folder with jars is taken as it is.
+    """The jars of `group:artifact:version` and their runtime dependencies. A folder that has jars is used as it is.
 
-    They are copied beside the folder, which gets its name when it is complete, so that nobody sees half of it.
+    Jars are downloaded to a temporary folder, which is renamed once it is complete.
     """
-    if found := jars_in(folder):
-        return found
-    place = f"or put the jars of {', '.join(coordinates)} and what they need into {folder}"
+    if jars := jars_in(folder):
+        return jars
+    remedy = f"put the jars of {', '.join(coordinates)} and their dependencies into {folder}"
     maven = shutil.which("mvn")
     if maven is None:
         raise EnvironmentMissing(
-            f"there are no jars in {folder}, and Maven (mvn) that fetches them is not on the PATH:"
-            f" install it (on Debian `apt-get install maven`), {place}"
+            f"there are no jars in {folder}, and Maven (mvn), which downloads them, is not on the PATH:"
+            f" install it (on Debian `apt-get install maven`), or {remedy}"
         )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetching-") as made:
-            _copy(maven, coordinates, Path(made), place)
-            _rename(Path(made) / "jars", folder)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetching-") as temporary:
+            _download(maven, coordinates, Path(temporary), remedy)
+            _rename(Path(temporary) / "jars", folder)
     except OSError as error:
         raise EnvironmentMissing(f"cannot write the jars to {folder}: {error.strerror}") from None
     return jars_in(folder)
 
 
-def _copy(maven: str, coordinates: Sequence[str], made: Path, place: str) -> None:
-    (made / "pom.xml").write_text(POM.format(dependencies="".join(map(_dependency, coordinates))))
-    # -U: what was missing yesterday is looked for again; -C: a damaged download is an error, not a warning
-    options = ["-q", "-B", "-U", "-C", "-f", str(made), COPY, "-DincludeScope=runtime"]
-    command = [maven, *options, f"-DoutputDirectory={made / 'jars'}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    if done.returncode:
-        raise failure(done.stdout + done.stderr, coordinates, place)
+def _download(maven: str, coordinates: Sequence[str], folder: Path, remedy: str) -> None:
+    (folder / "pom.xml").write_text(POM.format(dependencies="".join(map(_dependency, coordinates))))
+    # -U: retry packages that were missing before; -C: fail on corrupt downloads
+    options = ["-q", "-B", "-U", "-C", "-f", str(folder), COPY, "-DincludeScope=runtime"]
+    command = [maven, *options, f"-DoutputDirectory={folder / 'jars'}"]
+    completed = subprocess.run(command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    if completed.returncode:
+        raise maven_error(completed.stdout + completed.stderr, coordinates, remedy)
 
 
-def failure(told: str, coordinates: Sequence[str], place: str) -> EnvironmentMissing:
-    """What Maven said, as a sentence: whether the package is not there or nobody was reached decides what helps.
+def maven_error(output: str, coordinates: Sequence[str], remedy: str) -> EnvironmentMissing:
+    """Maven's output as an error. A missing package and unreachable repositories have different remedies.
 
-    >>> told = "[ERROR] Failed: Could not find artifact a:b:jar:1 in central (https://…) -> [Help 1]"
-    >>> print(failure(told, ["a:b:1"], "or put the jars into /jars"))
-    Maven's repositories have no a:b:jar:1, which a:b:1 needs: or put the jars into /jars
+    >>> output = "[ERROR] Failed: Could not find artifact a:b:jar:1 in central (https://…) -> [Help 1]"
+    >>> print(maven_error(output, ["a:b:1"], "put the jars into /jars"))
+    Maven's repositories have no a:b:jar:1, which a:b:1 needs: put the jars into /jars
     """
-    missing = re.search(r"(?:Could not find artifact (\S+)|(\S+:\S+) was not found in) ", told)
-    wanted = ", ".join(coordinates)
-    if missing and not re.search(r"Could not transfer|Unknown host|Connection refused", told):
-        what = missing.group(1) or missing.group(2)
-        return NotPublished(f"Maven's repositories have no {what}, which {wanted} needs: {place}")
-    lines = [line.removeprefix("[ERROR] ") for line in told.splitlines() if line.startswith("[ERROR]")]
-    reason = (lines or told.strip().splitlines()[-1:] or ["it said nothing"])[0].removesuffix(" -> [Help 1]")
-    return EnvironmentMissing(f"Maven could not fetch {wanted} ({reason}): let it reach its repositories, {place}")
+    missing = re.search(r"(?:Could not find artifact (\S+)|(\S+:\S+) was not found in) ", output)
+    packages = ", ".join(coordinates)
+    if missing and not re.search(r"Could not transfer|Unknown host|Connection refused", output):
+        artifact = missing.group(1) or missing.group(2)
+        return NotPublished(f"Maven's repositories have no {artifact}, which {packages} needs: {remedy}")
+    lines = [line.removeprefix("[ERROR] ") for line in output.splitlines() if line.startswith("[ERROR]")]
+    reason = (lines or output.strip().splitlines()[-1:] or ["no output"])[0].removesuffix(" -> [Help 1]")
+    return EnvironmentMissing(
+        f"Maven could not fetch {packages} ({reason}): give it access to its repositories, or {remedy}"
+    )
 
 
-def _rename(made: Path, folder: Path) -> None:
+def _rename(downloaded: Path, folder: Path) -> None:
     try:
-        made.rename(folder)
+        downloaded.rename(folder)
     except OSError:
-        # another process was quicker: its jars are as good
+        # another process was faster; use its jars
         if not jars_in(folder):
             raise
 

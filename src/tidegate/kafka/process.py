@@ -1,4 +1,4 @@
-"""A producer in a process of its own: a run's driver is busy, and one Python runs on one core."""
+"""A producer in a process of its own, because the driver of a run is busy and Python code uses one core."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ import numpy as np
 
 from tidegate.core import EnvironmentMissing, InvalidInput, TidegateError
 from tidegate.jobs import events
-from tidegate.kafka.producer import Load, Produced, Progress, Target, produce
+from tidegate.kafka.producer import Load, ProducerResult, Progress, Target, produce
 from tidegate.workloads import from_spec
 
-#: seconds between two words from the producer, and for it to end when asked
-PERIOD, PATIENCE = 1.0, 30.0
+#: seconds between two progress reports, and the timeout of start and stop
+PERIOD, TIMEOUT = 1.0, 30.0
 STOP = "stop"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What to produce, in plain values: `events` are the arguments of `jobs.events`, `workload` is a `spec()`."""
+class ProducerSpec:
+    """What to produce, as picklable values: `events` are the arguments of `jobs.events`, `workload` is a `spec()`."""
 
     events: Mapping[str, Any]
     workload: Mapping[str, Any]
@@ -33,60 +33,60 @@ class Order:
 
 
 class ProducerProcess:
-    """Gets ready when it is made, produces from `go` until the workload's end, or until it is closed."""
+    """A process that prepares itself when created, and produces from `start` until the workload ends or `close`."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, spec: ProducerSpec) -> None:
         spawn = multiprocessing.get_context("spawn")
-        self._ours, theirs = spawn.Pipe()
-        self._process = spawn.Process(target=_work, args=(order, theirs), name="tidegate-producer", daemon=True)
+        self._connection, child_end = spawn.Pipe()
+        self._process = spawn.Process(target=_run, args=(spec, child_end), name="tidegate-producer", daemon=True)
         self._process.start()
-        theirs.close()
+        child_end.close()
         self.progress: Progress | None = None
-        self.result: Produced | None = None
+        self.result: ProducerResult | None = None
 
     @property
     def pid(self) -> int | None:
         return self._process.pid
 
-    def go(self, start: float) -> None:
-        """Begin, with the workload's beginning at this epoch time; returns when it really does."""
-        if not self._ours.poll(PATIENCE):
-            raise EnvironmentMissing(f"the producer's process was not ready within {PATIENCE:g} s")
-        self.look()
-        self._ours.send(start)
+    def start(self, start_time: float) -> None:
+        """Start producing, with the start of the workload at this epoch time."""
+        if not self._connection.poll(TIMEOUT):
+            raise EnvironmentMissing(f"the producer process was not ready within {TIMEOUT:g} s")
+        self.poll()
+        self._connection.send(start_time)
 
-    def look(self) -> None:
-        """Take in what it said since the last look; raises what ended it."""
+    def poll(self) -> None:
+        """Read the messages since the last call. Raises the error that ended the process, if any."""
         try:
-            while self._ours.poll():
-                self._take(self._ours.recv())
+            while self._connection.poll():
+                self._receive(self._connection.recv())
         except (EOFError, OSError):
             if self.result is None:
                 code = self._process.exitcode
-                raise EnvironmentMissing(f"the producer's process ended before its workload (exit {code})") from None
+                raise EnvironmentMissing(f"the producer process ended before its workload (exit {code})") from None
 
-    def close(self) -> Produced | None:
-        """Let it flush and end; what it did."""
+    def close(self) -> ProducerResult | None:
+        """Let it flush and end. Returns its result; None if it never started."""
         try:
-            self._ours.send(STOP)
-            deadline = time.monotonic() + PATIENCE
+            self._connection.send(STOP)
+            deadline = time.monotonic() + TIMEOUT
             while self.result is None and time.monotonic() < deadline:
-                self._ours.poll(0.2)
-                self.look()
+                self._connection.poll(0.2)
+                self.poll()
         except (TidegateError, OSError):
             pass
         self._process.terminate()
         self._process.join()
-        self._ours.close()
+        self._connection.close()
         return self.result
 
-    def _take(self, said: Any) -> None:
-        if isinstance(said, TidegateError):
-            raise said
-        if isinstance(said, Produced):
-            self.result = said
-        elif isinstance(said, Progress):
-            self.progress = said
+    def _receive(self, message: Any) -> None:
+        if isinstance(message, TidegateError):
+            raise message
+        if isinstance(message, ProducerResult):
+            self.result = message
+        elif isinstance(message, Progress):
+            self.progress = message
 
     def __enter__(self) -> Self:
         return self
@@ -95,35 +95,35 @@ class ProducerProcess:
         self.close()
 
 
-def _work(order: Order, parent: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which then closes us
-    stop, last = threading.Event(), 0.0
+def _run(spec: ProducerSpec, parent: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which then stops this process
+    stop, last_report = threading.Event(), 0.0
 
-    def tell(progress: Progress) -> None:
-        nonlocal last
-        if progress.time - last >= PERIOD:
-            last = progress.time
+    def report(progress: Progress) -> None:
+        nonlocal last_report
+        if progress.time - last_report >= PERIOD:
+            last_report = progress.time
             parent.send(progress)
 
     try:
-        kind, workload = events(**order.events), from_spec(order.workload)
-        kind.make(np.arange(1))  # what is looked up later is made now
+        kind, workload = events(**spec.events), from_spec(spec.workload)
+        kind.make(np.arange(1))  # builds its lookup tables before the start
         parent.send("ready")
         start = parent.recv()
         if start == STOP:
             return
-        threading.Thread(target=_listen, args=(parent, stop), daemon=True).start()
-        parent.send(produce(Load(kind, workload, start), order.target, stop=stop, tell=tell))
+        threading.Thread(target=_wait_for_stop, args=(parent, stop), daemon=True).start()
+        parent.send(produce(Load(kind, workload, start), spec.target, stop=stop, on_progress=report))
     except InvalidInput as error:
-        parent.send(InvalidInput(str(error)))  # whatever its class: not all of them survive the way
+        parent.send(InvalidInput(str(error)))  # the base class, because not all subclasses can be pickled
     except TidegateError as error:
         parent.send(EnvironmentMissing(str(error)))
     except (EOFError, OSError):
-        return  # nobody listens any more
+        return  # the parent is gone
 
 
-def _listen(parent: Connection, stop: threading.Event) -> None:
-    """Any word, or the end of the parent, means stop."""
+def _wait_for_stop(parent: Connection, stop: threading.Event) -> None:
+    """Stop on any message, or when the parent ends."""
     try:
         parent.recv()
     except (EOFError, OSError):

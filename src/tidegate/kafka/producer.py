@@ -1,9 +1,9 @@
 """A producer that follows a workload: record *i* is the *i*-th event, sent when the workload offers it.
 
-The same events as from the embedded source. A record's key is its number, 8 bytes, the highest first; its partition is
-the number modulo the partitions, so order within a partition is order of numbers; its timestamp is when it was
-offered, in whole milliseconds. Nothing is sent twice (the producer is idempotent) and nothing is given up: while the
-broker is away records wait here, and then, as memory is bounded, the producer itself does.
+Events are the same as from the embedded source. The key of a record is its number (8 bytes, big-endian), its partition
+is the number modulo the number of partitions, so partitions are ordered by number, and its timestamp is the time at
+which it was offered, in milliseconds. The producer is idempotent and never drops a record: while the broker is
+unreachable records are buffered, and when the buffer is full the producer blocks.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ import pyarrow as pa
 
 from tidegate.core import EnvironmentMissing, InvalidInput
 from tidegate.jobs import Events
-from tidegate.kafka.client import client, settings
+from tidegate.kafka.client import load_client, settings
 from tidegate.kafka.lines import json_lines
-from tidegate.kafka.topics import TIMEOUT, require
+from tidegate.kafka.topics import TIMEOUT, topic_partitions
 from tidegate.workloads import Shape
 
-#: seconds of the workload that are sent at once, and between two looks at the clock
+#: seconds of the workload per slice, and between two slices
 SLICE, TICK = 0.05, 0.02
-#: seconds that a producer which was stopped has for what it had sent
-FAREWELL = 10.0
-#: seconds in which a new client gets its producer id, asking again after half a second
-READY = 0.7
+#: timeout for flushing after a stop, s
+FLUSH_TIMEOUT = 10.0
+#: seconds in which a new client gets its producer id, including a retry after half a second
+WARM_UP = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to send: `start` is the epoch time of the workload's beginning; now, if not given."""
+    """What to send. `start` is the epoch time at which the workload starts; None: now."""
 
     kind: Events
     workload: Shape
@@ -43,7 +43,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where to send it; the topic must be there with so many partitions (`topics.create` tells)."""
+    """Where to send it. The topic must exist with at least `partitions` partitions; see `topics.create_topic`."""
 
     bootstrap: str
     topic: str
@@ -52,7 +52,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`behind`: for how long the oldest record that was offered and is not acknowledged has been waiting, s."""
+    """Progress of a producer. `behind` is the age of the oldest offered record that is not acknowledged, s."""
 
     time: float
     offered: int
@@ -63,8 +63,8 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Produced:
-    """`behind` is the most it was at any time; `complete` where all the workload has was acknowledged."""
+class ProducerResult:
+    """`behind` is the maximum over time; `complete` is true if all records of the workload were acknowledged."""
 
     start: float
     seconds: float
@@ -73,16 +73,18 @@ class Produced:
     failed: int
     behind: float
     complete: bool
-    #: of the first record that failed
+    #: error of the first record that failed
     error: str | None = None
 
 
-Tell = Callable[[Progress], None]
+OnProgress = Callable[[Progress], None]
 
 
-def produce(load: Load, target: Target, *, stop: threading.Event | None = None, tell: Tell | None = None) -> Produced:
-    """Send the whole workload, or until `stop` is set; `tell` hears about every slice, many times a second."""
-    return _Run(load, target, stop or threading.Event(), tell).go()
+def produce(
+    load: Load, target: Target, *, stop: threading.Event | None = None, on_progress: OnProgress | None = None
+) -> ProducerResult:
+    """Send the workload until it ends or `stop` is set. `on_progress` is called many times per second."""
+    return _Run(load, target, stop or threading.Event(), on_progress).go()
 
 
 def keys(begin: int, end: int) -> list[bytes]:
@@ -91,50 +93,51 @@ def keys(begin: int, end: int) -> list[bytes]:
     [b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\xff', b'\\x00\\x00\\x00\\x00\\x00\\x00\\x01\\x00']
     """
     packed = np.arange(begin, end, dtype=">i8").tobytes()
-    return [packed[at : at + 8] for at in range(0, len(packed), 8)]
+    return [packed[offset : offset + 8] for offset in range(0, len(packed), 8)]
 
 
 def values(kind: Events, begin: int, end: int) -> list[bytes]:
     """Events as JSON text in UTF-8."""
     batch = kind.make(np.arange(begin, end, dtype=np.int64))
     text: pa.Array = batch["value"] if kind.text else json_lines(batch)
-    found: list[bytes] = text.cast(pa.binary()).to_pylist()
-    return found
+    encoded: list[bytes] = text.cast(pa.binary()).to_pylist()
+    return encoded
 
 
 class _Run:
-    def __init__(self, load: Load, target: Target, stop: threading.Event, tell: Tell | None) -> None:
-        self._load, self._target, self._stop, self._tell = load, target, stop, tell
-        self._kafka = client()
+    def __init__(self, load: Load, target: Target, stop: threading.Event, on_progress: OnProgress | None) -> None:
+        self._load, self._target, self._stop, self._on_progress = load, target, stop, on_progress
+        self._kafka = load_client()
         self._producer: Any = self._kafka.Producer(_settings(target.bootstrap, self._failure))
-        if target.partitions > (found := require(target.bootstrap, target.topic)):
-            raise InvalidInput(f"topic {target.topic} has {found} partitions, cannot send to {target.partitions}")
+        available = topic_partitions(target.bootstrap, target.topic)
+        if target.partitions > available:
+            raise InvalidInput(f"topic {target.topic} has {available} partitions, cannot send to {target.partitions}")
         self._prepare()
         self._start = time.time() if load.start is None else load.start
-        # the wall clock may be set while we run; it is read once
+        # the wall clock may be adjusted during the run, so it is read only once
         self._zero = time.monotonic() - (time.time() - self._start)
         self._sent = self._failed = 0
         self._behind = 0.0
         self._error: str | None = None
 
     def _prepare(self) -> None:
-        """Before the clock starts, as far as there is time: connect, get a producer id, make what events look up."""
+        """Before the start, if there is time: build lookup tables of the events, connect, get a producer id."""
         values(self._load.kind, 0, 1)
         self._producer.list_topics(self._target.topic, TIMEOUT)
         start = self._load.start
-        self._producer.poll(READY if start is None else min(READY, max(0.0, start - time.time())))
+        self._producer.poll(WARM_UP if start is None else min(WARM_UP, max(0.0, start - time.time())))
 
-    def go(self) -> Produced:
-        workload, at = self._load.workload, 0.0
-        while at < workload.duration and not self._stop.is_set():
+    def go(self) -> ProducerResult:
+        workload, sent_until = self._load.workload, 0.0
+        while sent_until < workload.duration and not self._stop.is_set():
             now = self._now()
-            edge = min(now, at + SLICE, workload.duration)
-            if edge > at:
-                self._send(workload.total(edge))
-                at = edge
+            end = min(now, sent_until + SLICE, workload.duration)
+            if end > sent_until:
+                self._send(workload.total(end))
+                sent_until = end
             self._producer.poll(0)
-            self._watch()
-            if edge >= now:
+            self._report()
+            if end >= now:
                 self._stop.wait(TICK)
         self._drain()
         return self._result()
@@ -143,93 +146,93 @@ class _Run:
         return time.monotonic() - self._zero
 
     def _send(self, end: int) -> None:
-        """All records up to number `end`, or those before the run was stopped."""
+        """Send all records below number `end`, unless the run is stopped."""
         begin, load = self._sent, self._load
         if end <= begin:
             return
         created = self._start + load.workload.created_all(np.arange(begin, end))
-        stamps = (1000 * created).astype(np.int64).tolist()
-        for record in zip(values(load.kind, begin, end), keys(begin, end), stamps, strict=True):
+        timestamps = (1000 * created).astype(np.int64).tolist()
+        for record in zip(values(load.kind, begin, end), keys(begin, end), timestamps, strict=True):
             if not self._queue(*record):
                 return
             self._sent += 1
 
-    def _queue(self, value: bytes, key: bytes, stamp: int) -> bool:
+    def _queue(self, value: bytes, key: bytes, timestamp: int) -> bool:
         while True:
             try:
-                part = self._sent % self._target.partitions
-                self._producer.produce(self._target.topic, value, key, part, timestamp=stamp)
+                partition = self._sent % self._target.partitions
+                self._producer.produce(self._target.topic, value, key, partition, timestamp=timestamp)
             except BufferError:
-                if not self._room():
+                if not self._wait_for_space():
                     return False
             except self._kafka.KafkaException as error:
-                raise EnvironmentMissing(self._sentence(error.args[0])) from None
+                raise EnvironmentMissing(self._message(error.args[0])) from None
             else:
                 return True
 
-    def _room(self) -> bool:
-        """Wait a little for the broker to take something; False where the run is to end."""
+    def _wait_for_space(self) -> bool:
+        """Wait briefly for space in the buffer. False if the run was stopped."""
         self._producer.poll(0.1)
-        self._watch()
+        self._report()
         return not self._stop.is_set()
 
     def _drain(self) -> None:
-        """Until all is acknowledged, however long the broker is away; once stopped, not for long."""
+        """Wait until all records are acknowledged, for as long as it takes; after a stop only briefly."""
         while len(self._producer) and not self._stop.is_set():
             self._producer.flush(0.1)
-            self._watch()
-        self._producer.flush(FAREWELL)
-        self._watch()
+            self._report()
+        self._producer.flush(FLUSH_TIMEOUT)
+        self._report()
 
     def _acknowledged(self) -> int:
-        # of those that wait, len() counts a few events of the client too
+        # len() also counts some internal events of the client
         return max(0, self._sent - self._failed - len(self._producer))
 
-    def _watch(self) -> None:
+    def _report(self) -> None:
         now, workload = self._now(), self._load.workload
-        offered, settled = workload.total(now), self._acknowledged() + self._failed
-        behind = max(0.0, now - workload.created(settled)) if settled < offered else 0.0
+        offered, processed = workload.total(now), self._acknowledged() + self._failed
+        behind = max(0.0, now - workload.created(processed)) if processed < offered else 0.0
         self._behind = max(self._behind, behind)
-        if self._tell:
-            self._tell(Progress(now, offered, self._sent, self._acknowledged(), self._failed, behind))
+        if self._on_progress:
+            self._on_progress(Progress(now, offered, self._sent, self._acknowledged(), self._failed, behind))
 
     def _failure(self, error: Any, message: Any) -> None:
         if error is not None:
             self._failed += 1
-            self._error = self._error or self._sentence(error)
+            self._error = self._error or self._message(error)
 
-    def _sentence(self, error: Any) -> str:
-        return f"topic {self._target.topic!r} at {self._target.bootstrap} did not take a record: {error.str()}"
+    def _message(self, error: Any) -> str:
+        return f"topic {self._target.topic!r} at {self._target.bootstrap} rejected a record: {error.str()}"
 
-    def _result(self) -> Produced:
-        done = self._acknowledged()
-        whole = self._load.workload.total(self._load.workload.duration)
-        return Produced(
+    def _result(self) -> ProducerResult:
+        acknowledged = self._acknowledged()
+        total = self._load.workload.total(self._load.workload.duration)
+        return ProducerResult(
             start=self._start,
             seconds=self._now(),
             sent=self._sent,
-            acknowledged=done,
+            acknowledged=acknowledged,
             failed=self._failed,
             behind=self._behind,
-            complete=done == whole,
+            complete=acknowledged == total,
             error=self._error,
         )
 
 
 def _settings(bootstrap: str, failure: Callable[[Any, Any], None]) -> dict[str, Any]:
-    chosen = {
+    options = {
         "enable.idempotence": True,
         "acks": "all",
         "linger.ms": 20,
         "batch.size": 1_000_000,
-        # seconds of a high rate wait here while the broker is away, in at most 256 MB; then the producer waits
+        # buffer for some seconds without a broker, at most 256 MB; then the producer blocks
         "queue.buffering.max.messages": 300_000,
         "queue.buffering.max.kbytes": 262_144,
-        # a record is never given up: 0 is for ever
+        # 0: no timeout, records are never dropped
         "message.timeout.ms": 0,
         "reconnect.backoff.max.ms": 1000,
-        # what was taken is counted by what no longer waits: a call for every record would cost more than sending it
+        # acknowledgements are counted by the length of the queue: a callback per record would cost more than sending it
         "delivery.report.only.error": True,
         "on_delivery": failure,
     }
-    return settings(bootstrap, chosen)
+    return settings(bootstrap, options)

@@ -1,4 +1,4 @@
-"""Decisions without I/O: one policy a file, and the guards that temper them."""
+"""Scaling decisions without I/O: one policy per file, and the guards that restrict them."""
 
 from tidegate.policies.daedalus import Daedalus
 from tidegate.policies.dhalion import Dhalion

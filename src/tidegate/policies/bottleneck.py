@@ -1,8 +1,9 @@
-"""Where a query is held up: roots of backpressure, and how fast the lag grows. For `dhalion` and `hpa-varga`.
+"""Finds where a query is held up: the roots of backpressure, and how fast the lag grows. Used by `dhalion` and
+`hpa-varga`.
 
-Backpressure travels from an operator that cannot keep up towards the sources. So on an edge l -> r with l held up and
-r not, r is the root (Evaluating autoscalers, DEBS'24, 4.1). A source has nothing before it that it could hold up; there
-the growth of the lag tells.
+Backpressure propagates from an operator that cannot keep up towards the sources. On an edge l -> r where l is held up
+and r is not, r is therefore the root (Evaluating autoscalers, DEBS'24, 4.1). A source has no upstream operator that
+could be held up, so for a source the growth of the lag is used instead.
 """
 
 from __future__ import annotations
@@ -15,16 +16,18 @@ from tidegate.core import Decision, Observation, hold
 from tidegate.policies.operators import Operator, whole
 from tidegate.stats import Window
 
-#: how many batches a slope is taken over, at least
+#: smallest number of batches over which a slope is computed
 BATCHES = 3
-#: a backlog so far above what arrives in one trigger is still no queue: rates are good to a few percent
+#: a backlog up to this multiple of the arrivals of one trigger does not count as a queue: rates are only accurate to a
+#: few percent
 SLACK = 1.1
 
 
 def roots(operators: Sequence[Operator], held_up: Collection[str], lagging: Collection[str]) -> tuple[str, ...]:
-    """Operators that hold others up, and sources behind their input that nobody holds up; nearest the sink first.
+    """Operators that hold others up, and lagging sources that are not held up themselves; nearest the sink first.
 
-    What is upstream of another root is held up by it anyway: relieving it first only sends more to the lower one.
+    An operator upstream of another root is held up by that root anyway. Relieving it first would only send more
+    records to the root below it.
 
     >>> def op(name, *upstream): return Operator(name, upstream, 1.0, None, None, None, None, None, None)
     >>> line = [op("source"), op("map", "source"), op("window", "map"), op("sink", "window")]
@@ -33,47 +36,53 @@ def roots(operators: Sequence[Operator], held_up: Collection[str], lagging: Coll
     >>> roots(line, held_up=(), lagging={"source"})
     ('source',)
     """
-    found = [
-        one.name
-        for one in operators
-        if one.name not in held_up and (any(name in held_up for name in one.upstream) or one.name in lagging)
+    names = [
+        operator.name
+        for operator in operators
+        if operator.name not in held_up
+        and (any(name in held_up for name in operator.upstream) or operator.name in lagging)
     ]
     depths = _depths(operators)
-    return tuple(sorted(found, key=lambda name: -depths[name]))
+    return tuple(sorted(names, key=lambda name: -depths[name]))
 
 
 def _depths(operators: Sequence[Operator]) -> dict[str, int]:
-    """Edges of the longest way from a source; in circles, which no query should have, it ends all the same."""
-    depths = {one.name: 0 for one in operators}
+    """Number of edges on the longest path from a source. Terminates even if the graph has a cycle, which no query
+    should have.
+    """
+    depths = {operator.name: 0 for operator in operators}
     for _ in operators:
-        for one in operators:
-            depths[one.name] = max((depths[name] + 1 for name in one.upstream if name in depths), default=0)
+        for operator in operators:
+            depths[operator.name] = max((depths[name] + 1 for name in operator.upstream if name in depths), default=0)
     return depths
 
 
 def sources_lag(operators: Sequence[Operator], held_up: Collection[str], rate: float) -> dict[str, float]:
-    """The growth of the lag, which is known as a sum, as that of each source: by what they take in.
+    """Splits the growth of the lag, which is only known as a total, among the sources in proportion to their input.
 
-    None of it where a source is held up: then the lag grows because of that.
+    Empty if a source is held up: the lag then grows because of that.
     """
-    sources = [one for one in operators if one.source]
-    if any(one.name in held_up for one in sources):
+    sources = [operator for operator in operators if operator.source]
+    if any(source.name in held_up for source in sources):
         return {}
-    total = sum(consumed(one) or 0.0 for one in sources)
-    return {one.name: rate * ((consumed(one) or 0.0) / total) if total > 0 else rate / len(sources) for one in sources}
+    total = sum(consumed(source) or 0.0 for source in sources)
+    return {
+        source.name: rate * ((consumed(source) or 0.0) / total) if total > 0 else rate / len(sources)
+        for source in sources
+    }
 
 
 def consumed(source: Operator) -> float | None:
-    """What a source takes in; some engines count only what it puts out."""
+    """Input rate of a source. Some engines only count its output, which is then used instead."""
     return source.rate_in if source.rate_in is not None else source.rate_out
 
 
 @dataclass(slots=True)
 class Lag:
-    """The backlog's course, as least-squares slope.
+    """Tracks the backlog over time and fits a least-squares slope to it.
 
-    In micro-batches a backlog rises while one runs and falls when it ends: a saw whose teeth are no trend. So it is
-    looked at when a batch ended, with what came since taken off, or when one is long overdue.
+    With micro-batches the backlog rises while a batch runs and drops when it ends, a sawtooth that is not a trend. It
+    is therefore sampled when a batch has ended, minus what has arrived since, or when a batch is long overdue.
 
     >>> lag = Lag()
     >>> for t in range(0, 60, 5): lag.update(Observation(t, 1, 1, backlog=200.0 * t), age=60)
@@ -87,16 +96,16 @@ class Lag:
     def update(self, obs: Observation, age: float) -> None:
         items, span = self._samples.items, cycle(obs)
         if (items and items[-1][0] > obs.time) or (obs.batches and not self._batched):
-            items.clear()  # the clock went back, or the saw begins
+            items.clear()  # the clock went back, or the first batch has ended and the sawtooth begins
         self._batched = self._batched or bool(obs.batches)
         self._samples.age = max(age, BATCHES * span)
         if items and items[-1][0] <= obs.time - self._samples.age:
-            items.clear()  # silent for too long
+            items.clear()  # no sample for too long
         overdue = not items or obs.time - items[-1][0] > 2 * span
         if obs.backlog is not None and (not self._batched or obs.batches or overdue):
             time = min(obs.batches[-1].finished, obs.time) if obs.batches else obs.time
             while items and items[-1][0] >= time:
-                items.pop()  # seen while the batch ran that has ended now
+                items.pop()  # taken while the batch that has now ended was still running
             since = (obs.arrival_rate or 0.0) * (obs.time - time)
             self._samples.update(time, max(0.0, obs.backlog - since))
 
@@ -111,12 +120,12 @@ class Lag:
 
 
 def cycle(obs: Observation) -> float:
-    """Seconds from batch to batch; 0 where the engine knows no batches."""
+    """Seconds from one batch to the next; 0 for engines without batches."""
     return 0.0 if obs.isolated else max(obs.trigger or 0.0, obs.batch_duration or 0.0)
 
 
 def growth(lag: Lag, obs: Observation) -> float | None:
-    """Records per second by which the lag grows; by the rates, where it was not seen twice."""
+    """Growth of the lag in records per second. Falls back to arrival minus processing rate before the second sample."""
     slope = lag.slope
     if slope is not None or obs.arrival_rate is None or obs.processing_rate is None:
         return slope
@@ -124,13 +133,13 @@ def growth(lag: Lag, obs: Observation) -> float | None:
 
 
 def ordinary(obs: Observation) -> float:
-    """The backlog that micro-batches have without being behind: what arrives in one cycle."""
+    """The backlog that a query in micro-batches has even when it keeps up: the arrivals of one cycle."""
     return SLACK * (obs.arrival_rate or 0.0) * cycle(obs)
 
 
 def resized(obs: Observation, factor: float, reason: str, evidence: Mapping[str, float]) -> Decision:
-    """So many times the executors that work now; a hold where the ones on their way answer that already."""
-    wish, here, asked = whole(obs.executors * factor), obs.executors, obs.requested
-    if here != asked and min(here, asked) <= wish <= max(here, asked):
-        return hold(obs, f"{reason}: {wish} would do, and {here} are on their way to {asked}", **evidence)
-    return Decision(wish, f"{reason}: {asked} -> {wish}", evidence)
+    """Multiplies the number of running executors by `factor`; holds if the executors on their way already cover it."""
+    wish, running, requested = whole(obs.executors * factor), obs.executors, obs.requested
+    if running != requested and min(running, requested) <= wish <= max(running, requested):
+        return hold(obs, f"{reason}: {wish} would do, and {running} are on their way to {requested}", **evidence)
+    return Decision(wish, f"{reason}: {requested} -> {wish}", evidence)

@@ -1,7 +1,7 @@
-"""`daedalus`: capacity by regression, load by forecast, and a scale-out that can recover in time (ICPE'24).
+"""`daedalus`: capacity by regression, load by forecast, and a scale-out that recovers in time (ICPE'24).
 
-Algorithm 1 of the paper, asked once a loop. With C_i the capacity of i executors (3.1, `capacity.regression`), W the
-mean load of the last loop, F the forecast of the next 15 minutes (3.3) and RT_i the predicted recovery time (3.4):
+Algorithm 1 of the paper, run once per loop. C_i is the capacity of i executors (3.1, `capacity.regression`), W the mean
+load over the last loop, F the forecast for the next 15 minutes (3.3), and RT_i the predicted recovery time (3.4):
 
     rescaled less than `grace` ago: stay
     rescaled less than `settled` ago, and C_current > W and > max F until the next loop: stay
@@ -12,12 +12,13 @@ mean load of the last loop, F the forecast of the next 15 minutes (3.3) and RT_i
         take i if C_i > max F
     else the maximum
 
-The forecast is ARIMA's while its last one was good (weighted absolute percentage error below `wape_limit` over the last
-loop), else a straight line through the last loop. After `retrain_after` loops of bad forecasts in a row the model is
-trained again, a slice with every observation, so that no tick waits for it.
+The ARIMA forecast is used as long as the previous one was good, that is, its weighted absolute percentage error over
+the last loop was below `wape_limit`. Otherwise the forecast is a straight line through the last loop. After
+`retrain_after` bad loops in a row the model is retrained, in small slices with each observation, so that no tick waits
+for it.
 
-After each rescale the real recovery is measured (3.5, `capacity.watch`), and the downtime of that direction grows by a
-second if it took longer than predicted, and shrinks by one if not.
+The actual recovery is measured after each rescale (3.5, `capacity.watch`). If it took longer than predicted, the
+assumed downtime for that direction increases by one second, otherwise it decreases by one.
 """
 
 from __future__ import annotations
@@ -29,28 +30,29 @@ from tidegate.capacity.recovery import by_spare_capacity
 from tidegate.capacity.regression import CpuRegression
 from tidegate.capacity.watch import RecoveryWatch
 from tidegate.core import Decision, Forecast, Limits, Observation, check, hold, parameter, part
-from tidegate.policies.forecast_fallback import Judged
+from tidegate.policies.entry import Entry
+from tidegate.policies.forecast_fallback import ForecastWithFallback
 from tidegate.policies.lag import behind
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What a decision goes by: mean load of the last loop, its forecast, and how many records are behind."""
+class Demand:
+    """What the query has to handle: the mean load of the last loop, the forecast, and the records it is behind."""
 
     load: float
-    ahead: Forecast
+    forecast: Forecast
     lag: float
 
 
 @dataclass(slots=True)
 class Downtime:
-    """Seconds that a rescale stops the query for, by direction, as far as is known."""
+    """Current estimate of how many seconds a rescale stops the query, by direction."""
 
     up: float
     down: float
 
-    def of(self, current: int, wished: int) -> float:
-        return self.down if wished < current else self.up
+    def of(self, current: int, executors: int) -> float:
+        return self.down if executors < current else self.up
 
     def learn(self, *, down: bool, longer: bool) -> None:
         change = 1.0 if longer else -1.0
@@ -62,7 +64,10 @@ class Downtime:
 
 @dataclass(slots=True)
 class Rescale:
-    """The last one: when, whether it went down, and how long it was predicted to take."""
+    """The last rescale: when it happened, whether it was a scale-in, and the predicted recovery time.
+
+    `judged` is set once the measured recovery has been compared with the prediction.
+    """
 
     time: float
     down: bool
@@ -72,20 +77,20 @@ class Rescale:
 
 @dataclass(slots=True)
 class Daedalus:
-    """Needs CPU and throughput of each executor; holds until the capacity of the current number is known."""
+    """Needs the CPU and throughput of each executor. Holds until the capacity of the current scale-out is known."""
 
     limits: Limits = field(default_factory=lambda: Limits(1, 1))
-    interval: float = parameter(60.0, "s", "time from loop to loop", above=0)
-    target_recovery: float = parameter(600.0, "s", "recovery may take this long", above=0)
+    interval: float = parameter(60.0, "s", "time between two loops", above=0)
+    target_recovery: float = parameter(600.0, "s", "longest acceptable recovery time", above=0)
     horizon: float = parameter(900.0, "s", "how far ahead the forecast goes", above=0)
-    checkpoint: float = parameter(10.0, "s", "work that is done again after a stop", least=0)
-    downtime_up: float = parameter(30.0, "s", "of a rescale to more, before one was measured", least=0)
-    downtime_down: float = parameter(15.0, "s", "of a rescale to fewer, before one was measured", least=0)
-    grace: float = parameter(180.0, "s", "after a rescale nothing is changed", least=0)
-    settled: float = parameter(600.0, "s", "after a rescale only what must be is changed", least=0)
-    current_lag: int = parameter(0, "", "1: compare the lag with today's capacity, as released", least=0, most=1)
+    checkpoint: float = parameter(10.0, "s", "work that is repeated after a stop", least=0)
+    downtime_up: float = parameter(30.0, "s", "assumed downtime of a scale-out before one is measured", least=0)
+    downtime_down: float = parameter(15.0, "s", "assumed downtime of a scale-in before one is measured", least=0)
+    grace: float = parameter(180.0, "s", "time after a rescale without any change", least=0)
+    settled: float = parameter(600.0, "s", "time after a rescale with necessary changes only", least=0)
+    current_lag: int = parameter(0, "", "1: compare the lag with the current capacity, as released", least=0, most=1)
     capacity: CpuRegression = part(CpuRegression)
-    forecast: Judged = part(Judged)
+    forecast: ForecastWithFallback = part(ForecastWithFallback)
     watch: RecoveryWatch = field(default_factory=RecoveryWatch)
     _downtime: Downtime = field(init=False)
     _requested: int | None = None
@@ -106,8 +111,8 @@ class Daedalus:
     def _note_rescale(self, obs: Observation) -> None:
         before, self._requested = self._requested, obs.requested
         if before is not None and obs.requested != before:
-            known = self._known(obs)
-            predicted = None if known is None else self._recovery(known, before, obs.requested)
+            demand = self._demand(obs)
+            predicted = None if demand is None else self._recovery(demand, before, obs.requested)
             self._rescale = Rescale(obs.time, obs.requested < before, predicted)
             self.watch.begin(obs.time)
 
@@ -121,61 +126,61 @@ class Daedalus:
 
     @property
     def predicted(self) -> float | None:
-        """Seconds that the last rescale was predicted to take to recover from."""
+        """Predicted recovery time of the last rescale, in seconds."""
         return None if self._rescale is None else self._rescale.predicted
 
     def decide(self, obs: Observation) -> Decision:
-        known, capacity = self._known(obs), self.capacity.capacity(obs.requested)
-        if known is None:
+        demand, capacity = self._demand(obs), self.capacity.capacity(obs.requested)
+        if demand is None:
             return hold(obs, "no arrivals seen yet")
         if capacity is None:
             return hold(obs, "the capacity of an executor is not known yet: none was warm and at work for a loop")
-        load, ahead = known.load, known.ahead
-        evidence = {"load": load, "capacity": capacity, "forecast": ahead.max(), **self.forecast.evidence()}
+        load, forecast = demand.load, demand.forecast
+        evidence = {"load": load, "capacity": capacity, "forecast": forecast.max(), **self.forecast.evidence()}
         since = math.inf if self._rescale is None else obs.time - self._rescale.time
         if 0 <= since < self.grace:
             return hold(obs, f"rescaled {since:.0f} s ago, {self.grace:g} s are left to it", **evidence)
-        if 0 <= since < self.settled and capacity > load and capacity > ahead.max(self.interval):
+        if 0 <= since < self.settled and capacity > load and capacity > forecast.max(self.interval):
             return hold(obs, f"rescaled {since:.0f} s ago, and it is enough until the next loop", **evidence)
-        return self._choose(obs, known, evidence)
+        return self._choose(obs, demand, evidence)
 
-    def _known(self, obs: Observation) -> Known | None:
-        load, ahead = self.forecast.recent(self.interval), self.forecast.ahead(self.horizon)
-        return None if load is None or ahead is None else Known(load, ahead, behind(obs) or 0.0)
+    def _demand(self, obs: Observation) -> Demand | None:
+        load, forecast = self.forecast.recent(self.interval), self.forecast.ahead(self.horizon)
+        return None if load is None or forecast is None else Demand(load, forecast, behind(obs) or 0.0)
 
-    def _recovery(self, known: Known, current: int, wished: int) -> float | None:
-        """Seconds that a rescale to `wished` would take to recover from; None where its capacity is not known."""
-        capacity = self.capacity.capacity(wished)
+    def _recovery(self, demand: Demand, current: int, executors: int) -> float | None:
+        """Seconds until the query has recovered from a rescale to `executors`; None if their capacity is not known."""
+        capacity = self.capacity.capacity(executors)
         if capacity is None:
             return None
-        waiting = self.checkpoint * known.load + known.lag
-        return by_spare_capacity(capacity, known.ahead, waiting, self._downtime.of(current, wished))
+        waiting = self.checkpoint * demand.load + demand.lag
+        return by_spare_capacity(capacity, demand.forecast, waiting, self._downtime.of(current, executors))
 
-    def _choose(self, obs: Observation, known: Known, evidence: dict[str, float]) -> Decision:
-        """Algorithm 1, the loop over scale-outs."""
-        peak = known.ahead.max()
-        arriving, expected = _short(known.load), _short(peak)
-        for wished in range(self.limits.minimum, self.limits.maximum + 1):
-            capacity, recovery = self.capacity.capacity(wished), self._recovery(known, obs.requested, wished)
-            if capacity is None or recovery is None or capacity <= known.load or recovery > self.target_recovery:
+    def _choose(self, obs: Observation, demand: Demand, evidence: dict[str, float]) -> Decision:
+        """The loop over scale-outs in Algorithm 1."""
+        peak = demand.forecast.max()
+        arriving, expected = _short(demand.load), _short(peak)
+        for executors in range(self.limits.minimum, self.limits.maximum + 1):
+            capacity, recovery = self.capacity.capacity(executors), self._recovery(demand, obs.requested, executors)
+            if capacity is None or recovery is None or capacity <= demand.load or recovery > self.target_recovery:
                 continue
-            if capacity < known.ahead.max(recovery):
+            if capacity < demand.forecast.max(recovery):
                 continue
-            told = f"{wished} can do {_short(capacity)}/s and recover in {recovery:.0f} s"
-            if wished == obs.requested:
-                return hold(obs, f"{told}, {arriving}/s arrive", **evidence, recovery=recovery)
-            if wished < obs.requested and self._lagging(obs, known.lag, capacity):
+            ability = f"{executors} can do {_short(capacity)}/s and recover in {recovery:.0f} s"
+            if executors == obs.requested:
+                return hold(obs, f"{ability}, {arriving}/s arrive", **evidence, recovery=recovery)
+            if executors < obs.requested and self._lagging(obs, demand.lag, capacity):
                 continue
             if capacity > peak:
-                reason = f"{told}; {arriving}/s arrive, {expected}/s expected"
-                return Decision(wished, reason, {**evidence, "recovery": recovery})
+                reason = f"{ability}; {arriving}/s arrive, {expected}/s expected"
+                return Decision(executors, reason, {**evidence, "recovery": recovery})
         reason = f"no number recovers in {self.target_recovery:g} s: {arriving}/s arrive, {expected}/s expected"
         return Decision(self.limits.maximum, reason, evidence)
 
     def _lagging(self, obs: Observation, lag: float, capacity: float) -> bool:
-        """Whether more waits than a second's work: the query is still catching up, and fewer would be too early."""
-        compared = self.capacity.capacity(obs.requested) if self.current_lag else capacity
-        return lag > (compared or 0.0)
+        """Whether the lag exceeds one second of work. The query is then still catching up, too early to scale in."""
+        threshold = self.capacity.capacity(obs.requested) if self.current_lag else capacity
+        return lag > (threshold or 0.0)
 
 
 def _short(rate: float) -> str:
@@ -185,3 +190,8 @@ def _short(rate: float) -> str:
     """
     size, unit = (1e6, "M") if rate >= 1e6 else (1e3, "k") if rate >= 1e3 else (1.0, "")
     return f"{rate / size:.3g}{unit}"
+
+
+NAMES = {
+    "daedalus": Entry("capacity by CPU regression, ARIMA forecast, recovery in time", "ICPE'24", Daedalus),
+}

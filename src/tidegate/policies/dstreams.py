@@ -1,15 +1,15 @@
-"""`dstreams`: the rule of Spark Streaming's (DStreams') dynamic allocation, on the batches of Structured Streaming.
+"""`dstreams`: the dynamic allocation rule of Spark Streaming (DStreams), applied to Structured Streaming's batches.
 
     ratio = mean(batch processing time) / batch interval
     ratio >= 0.9: add max(round(ratio), 1) executors;  ratio <= 0.3: remove one
 
-every 60 s (Spark, ExecutorAllocationManager of org.apache.spark.streaming.scheduler). It removes an executor without
-a receiver; Structured Streaming has no receivers, so any may go.
+every 60 s (Spark, ExecutorAllocationManager of org.apache.spark.streaming.scheduler). Spark Streaming removes an
+executor that has no receiver. Structured Streaming has no receivers, so any executor may be removed.
 
-The batch interval is the trigger interval. A query does not tell it: a batch that takes longer delays the next, and
-that one's successor comes early, back on Spark's grid of triggers. So it is the shortest time between two starts in a
-row that both waited for their trigger; until there are two such, the shortest between any two, with which batches
-that follow one another without a pause have a ratio of 1.
+The batch interval is the trigger interval, which a query does not report. It cannot be read off the time between two
+starts: a batch that overruns delays the next one, and the one after that comes early, back on Spark's grid of triggers.
+It is therefore taken as the shortest time between two consecutive starts that both waited for their trigger. Until
+there are two such starts, the shortest time between any two is used, which gives back-to-back batches a ratio of 1.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from tidegate.core import Batch, Decision, Observation, check, hold, parameter
+from tidegate.policies.entry import AS_IS, Entry
 
-#: a batch that starts this long after the end of the last one has waited for its trigger
+#: a batch that starts at least this many seconds after the previous one ended has waited for its trigger
 PAUSE = 0.1
-#: batches kept of an interval
+#: maximum number of batches kept per interval
 MOST = 1000
 
 
 @dataclass(slots=True)
 class Spacing:
-    """Learns the trigger interval from the starts of batches.
+    """Learns the trigger interval from the start times of batches.
 
     >>> spacing = Spacing()
     >>> for id, start, end in [(0, 3, 4), (1, 10, 24), (2, 24, 25), (3, 30, 31), (4, 40, 41)]:
@@ -67,9 +68,9 @@ class DStreams:
     'batches take 14.50 s, 1.45 of the interval of 10 s: 2 -> 3'
     """
 
-    interval: float = parameter(60.0, "s", "time between decisions, and over which batches are averaged", above=0)
+    interval: float = parameter(60.0, "s", "time between decisions, and span over which batches are averaged", above=0)
     scaling_up_ratio: float = parameter(0.9, "", "add executors at this ratio and above", above=0)
-    scaling_down_ratio: float = parameter(0.3, "", "remove one at this ratio and below", least=0)
+    scaling_down_ratio: float = parameter(0.3, "", "remove an executor at this ratio and below", least=0)
     trigger: float = parameter(0.0, "s", "trigger interval of the query; 0: learned from its batches", least=0)
     _batches: deque[tuple[float, float]] = field(default_factory=lambda: deque(maxlen=MOST), repr=False)
     _spacing: Spacing = field(default_factory=Spacing, repr=False)
@@ -87,23 +88,26 @@ class DStreams:
             self._batches.popleft()
 
     def decide(self, obs: Observation) -> Decision:
-        took = [duration for time, duration in self._batches if time > obs.time - self.interval]
-        if not took:
+        durations = [duration for time, duration in self._batches if time > obs.time - self.interval]
+        if not durations:
             return hold(obs, f"no batch finished within the last {self.interval:g} s")
         spacing = self.trigger or self._spacing.value
         if not spacing:
             return hold(obs, "the batch interval is not known before the second batch")
-        mean = sum(took) / len(took)
-        return self._answer(obs, mean, spacing)
+        mean = sum(durations) / len(durations)
+        return self._by_ratio(obs, mean, spacing)
 
-    def _answer(self, obs: Observation, mean: float, spacing: float) -> Decision:
+    def _by_ratio(self, obs: Observation, mean: float, spacing: float) -> Decision:
         ratio = mean / spacing
         evidence = {"batch_duration": mean, "batch_interval": spacing, "ratio": ratio}
-        told = f"batches take {mean:.2f} s, {ratio:.2f} of the interval of {spacing:.4g} s"
+        load = f"batches take {mean:.2f} s, {ratio:.2f} of the interval of {spacing:.4g} s"
         if ratio >= self.scaling_up_ratio:
-            wanted = obs.requested + max(round(min(ratio, 1e9)), 1)
+            wish = obs.requested + max(round(min(ratio, 1e9)), 1)
         elif ratio <= self.scaling_down_ratio:
-            wanted = max(1, obs.requested - 1)
+            wish = max(1, obs.requested - 1)
         else:
-            return hold(obs, f"{told}, between {self.scaling_down_ratio:g} and {self.scaling_up_ratio:g}", **evidence)
-        return Decision(wanted, f"{told}: {obs.requested} -> {wanted}", evidence)
+            return hold(obs, f"{load}, between {self.scaling_down_ratio:g} and {self.scaling_up_ratio:g}", **evidence)
+        return Decision(wish, f"{load}: {obs.requested} -> {wish}", evidence)
+
+
+NAMES = {"dstreams": Entry("batch time over interval", "Spark Streaming's dynamic allocation", DStreams, AS_IS)}

@@ -1,8 +1,9 @@
-"""A forecast that is believed while it was right: Daedalus' use of ARIMA (3.3).
+"""A forecast with a fallback: a forecaster is used only while its last forecast was good, as Daedalus does with ARIMA
+(3.3).
 
-Once a loop the forecast made a loop ago is held against what came. If its weighted absolute percentage error
-Σ|w - f| / Σw was too large, the next one is a straight line through the last loop instead. If it was poor for many
-loops in a row, the forecaster is asked to train again.
+Once per loop, the forecast made one loop ago is compared with the actual load. If its weighted absolute percentage
+error Σ|w - f| / Σw was too large, the next forecast is a straight line through the last loop instead. After many poor
+loops in a row the forecaster is retrained.
 """
 
 from __future__ import annotations
@@ -14,21 +15,26 @@ from tidegate.forecast import Linear, Outlook, forecaster
 
 
 @dataclass(slots=True)
-class Judged:
-    """`ahead` is the forecaster's forecast, or the line's where the last one was wrong or there was none to judge."""
+class ForecastWithFallback:
+    """`ahead` returns the forecaster's forecast, or a straight line if the last forecast was wrong or there was none to
+    compare yet.
+    """
 
     forecaster: str = parameter("arima", "", "name of the forecaster (see docs/forecasts.md)")
     wape_limit: float = parameter(0.25, "share", "error above which the straight line is used", above=0)
     retrain_wape: float = parameter(0.10, "share", "error from which a loop counts as poor", above=0)
-    retrain_after: int = parameter(15, "loops", "poor ones in a row before training anew", least=1)
-    #: how often it is judged, s: whoever owns it has an interval of its own
+    retrain_after: int = parameter(15, "loops", "poor loops in a row before retraining", least=1)
+    #: seconds between two comparisons; set by the owner to its own interval
     loop: float = 60.0
     outlook: Outlook = field(init=False)
     line: Outlook = field(init=False)
+    #: the forecast that is compared with the load, and when it was made
     _told: Forecast | None = None
     _told_at: float = 0.0
+    #: sums over the running loop: absolute error, and load
     _wrong: float = 0.0
     _offered: float = 0.0
+    #: error of the last loop, and the number of poor loops in a row
     _wape: float | None = None
     _poor: int = 0
 
@@ -42,12 +48,12 @@ class Judged:
             return
         self.outlook.observe(time, rate)
         self.line.observe(time, rate)
-        passed = time - self._told_at
-        if self._told is not None and 0 < passed <= self.loop:
-            self._wrong += abs(rate - self._told.at(passed))
+        elapsed = time - self._told_at
+        if self._told is not None and 0 < elapsed <= self.loop:
+            self._wrong += abs(rate - self._told.at(elapsed))
             self._offered += rate
-        if self._told is None or not 0 <= passed < self.loop:
-            self._judge()
+        if self._told is None or not 0 <= elapsed < self.loop:
+            self._end_loop()
             self._told, self._told_at = self.outlook.ahead(self.loop), time
 
     def recent(self, seconds: float) -> float | None:
@@ -63,7 +69,8 @@ class Judged:
     def evidence(self) -> dict[str, float]:
         return {} if self._wape is None else {"wape": self._wape}
 
-    def _judge(self) -> None:
+    def _end_loop(self) -> None:
+        """Compute the error of the loop that has ended, and retrain after too many poor ones."""
         if self._told is None or self._offered <= 0:
             self._wape = None
         else:

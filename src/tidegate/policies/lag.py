@@ -1,7 +1,7 @@
-"""How many records wait although they should not.
+"""How far a query is behind.
 
-On an engine that processes record by record, every record that waits is behind. On Spark records always wait for the
-next batch and while it runs: only what is more than two triggers' worth of arrivals is behind.
+On an engine that processes record by record, every waiting record counts. On Spark, records always wait for the next
+batch to start and then to finish, so only a backlog of more than two triggers' worth of arrivals counts as lag.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from tidegate.core import Observation
 
 
 def behind(obs: Observation) -> float | None:
-    """Records; None where the backlog is not known.
+    """Number of records that the query is behind; None if the backlog is unknown.
 
     >>> behind(Observation(0, 1, 1, backlog=500.0))
     500.0

@@ -1,8 +1,8 @@
-"""Operators with slots of their own, and one rule that folds what they need into executors.
+"""Operators and the slots they have, and the rule that converts the slots they need into executors.
 
-Policies of the DEBS'24 paper think per operator. Where an engine isolates operators, each has as many workers as its
-parallelism, and a decision names a number for each. On Spark an operator is a stage, and all stages share the
-executors' slots: there the slots that the stages need are added up, fractions included, and rounded up once.
+The policies of the DEBS'24 paper work per operator. If an engine isolates operators, each has as many workers as its
+parallelism, and a decision names a number for each of them. On Spark an operator is a stage, and all stages share the
+executors' slots: the slots that the stages need are added up as fractions and rounded up once.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from tidegate.core import Decision, Observation
+from tidegate.core import Decision, Observation, Target
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """`slots` are its own, or its share of the shared ones, by the work it does. `busy` of them were, on average."""
+    """`slots` is its number of workers, or on shared executors its share of the slots in proportion to its work. `busy`
+    is the average number of busy slots.
+    """
 
     name: str
     upstream: tuple[str, ...]
@@ -35,30 +37,30 @@ class Operator:
 
 
 def cores(obs: Observation) -> int:
-    """Slots of an executor; one where no executor tells."""
+    """Slots per executor; 1 if no executor reports them."""
     return max([sample.cores for sample in obs.per_executor], default=1)
 
 
 def operators(obs: Observation) -> tuple[Operator, ...]:
-    """Those of an observation, sources first as the engine gives them."""
+    """The operators of an observation, sources first, in the order in which the engine reports them."""
     shared = 1.0 if obs.isolated else obs.executors * cores(obs)
-    work = sum(one.busy or 0.0 for one in obs.operators)
-    found = []
-    for one in obs.operators:
-        share = (one.busy or 0.0) / work if work > 0 else 1 / len(obs.operators)
-        slots = float(one.parallelism) if obs.isolated else shared * share
-        cpu = one.cpu / slots if one.cpu is not None and slots > 0 else None
-        rates = (one.rate_in, one.rate_out, one.busy)
-        found.append(Operator(one.name, one.upstream, slots, *rates, cpu, one.backpressured, one.queue))
-    return tuple(found)
+    work = sum(sample.busy or 0.0 for sample in obs.operators)
+    graph = []
+    for sample in obs.operators:
+        share = (sample.busy or 0.0) / work if work > 0 else 1 / len(obs.operators)
+        slots = float(sample.parallelism) if obs.isolated else shared * share
+        cpu = sample.cpu / slots if sample.cpu is not None and slots > 0 else None
+        rates = (sample.rate_in, sample.rate_out, sample.busy)
+        graph.append(Operator(sample.name, sample.upstream, slots, *rates, cpu, sample.backpressured, sample.queue))
+    return tuple(graph)
 
 
 def fold(obs: Observation, needs: Mapping[str, float]) -> int:
-    """Executors for the slots that operators need.
+    """Number of executors that provide the slots the operators need.
 
     >>> fold(Observation(0, 2, 2), {"map": 0.4, "window": 1.7})  # shared: 2.1 slots
     3
-    >>> fold(Observation(0, 2, 2, isolated=True), {"map": 0.4, "window": 1.7})  # a worker of its own at least
+    >>> fold(Observation(0, 2, 2, isolated=True), {"map": 0.4, "window": 1.7})  # at least one worker each
     3
     >>> fold(Observation(0, 2, 2, isolated=True), {"map": 0.4, "window": 2.1})
     4
@@ -69,13 +71,14 @@ def fold(obs: Observation, needs: Mapping[str, float]) -> int:
 
 
 def whole(need: float) -> int:
-    """Rounded up, one at least; what the ninth digit says is arithmetic, not need."""
+    """Rounds up, to at least 1. Differences beyond the ninth digit are rounding errors and ignored."""
     up = math.ceil(need)
-    if up - need > 1 - 1e-8:  # just above a whole number: only here does rounding, which is slow, change anything
+    if up - need > 1 - 1e-8:  # just above a whole number: only here does `round`, which is slow, make a difference
         up = math.ceil(round(need, 9))
     return max(1, up)
 
 
 def decision(obs: Observation, needs: Mapping[str, float], reason: str, evidence: Mapping[str, float]) -> Decision:
-    """The answer of a policy that knows how many slots each operator needs."""
-    return Decision(fold(obs, needs), reason, evidence, {name: whole(need) for name, need in needs.items()})
+    """The decision of a policy that has computed how many slots each operator needs."""
+    shares = {name: whole(need) for name, need in needs.items()}
+    return Decision(Target(fold(obs, needs), shares), reason, evidence)

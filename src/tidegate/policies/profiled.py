@@ -1,4 +1,4 @@
-"""What the policies that need a profile share: the job's profile, learned further in operation, and a forecast."""
+"""What the policies with a profile have in common: the profile of the job, updated while it runs, and a forecast."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tidegate.core import Forecast, Observation, ProfilePoint, check, parameter
 from tidegate.forecast import Outlook, forecaster
 from tidegate.stats import Window
 
-#: of the time over which load and latency of a new point are averaged, s
+#: seconds over which the load and latency of a new point are averaged
 AVERAGE = 120.0
 
 
 @dataclass(slots=True)
 class Profiled:
-    """Observations in, forecast and profile out. `profile` is the text of a profile, empty for none yet."""
+    """Builds a forecast and a profile from observations. `profile` is the text of an initial profile, or empty."""
 
     profile: str = parameter("", "file", "CSV with executors,rate,latency,saturated; without one it is learned")
     forecaster: str = parameter("chooser", "", "name of the forecaster (see docs/forecasts.md)")
@@ -25,7 +25,7 @@ class Profiled:
     _latency: Window = field(default_factory=lambda: Window(AVERAGE))
     _rate: Window = field(default_factory=lambda: Window(AVERAGE))
     _requested: int | None = None
-    #: since when the number of executors is what it is
+    #: when the number of executors last changed
     _changed: float | None = None
     _learned: float | None = None
 
@@ -49,7 +49,7 @@ class Profiled:
         self._learn(obs)
 
     def settled(self, time: float) -> float | None:
-        """Seconds since the last rescale or loss of an executor; None where there was none."""
+        """Seconds since the last rescale or loss of an executor; None if there was none."""
         return None if self._changed is None else time - self._changed
 
     def ahead(self, seconds: float) -> Forecast | None:
@@ -60,7 +60,7 @@ class Profiled:
         return self._latency.mean
 
     def _learn(self, obs: Observation) -> None:
-        """Models are updated at run time: a point each two minutes of steady operation."""
+        """Adds a point to the profile after every two minutes of steady operation."""
         since = self._learned if self._learned is not None else -AVERAGE
         settled = self.settled(obs.time)
         if 0 <= obs.time - since < AVERAGE or (settled is not None and settled < AVERAGE):

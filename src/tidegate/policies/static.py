@@ -1,21 +1,22 @@
-"""`static`: a fixed number of executors, the baseline of every comparison."""
+"""`static`: a fixed number of executors, the baseline for every comparison."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from tidegate.core import Decision, InvalidInput, Limits, Observation, check, parameter
+from tidegate.policies.entry import AS_IS, Entry
 
 
 @dataclass(slots=True)
 class Static:
-    """0 executors stand for the most that `limits` allow, and need them.
+    """0 executors means the maximum of `limits`, which are then required.
 
     >>> Static(0, limits=Limits(1, 8))
     Static(executors=8, interval=15.0)
     """
 
-    executors: int = parameter(0, "", "how many, always; 0: the maximum", least=0)
+    executors: int = parameter(0, "", "number of executors; 0: the maximum", least=0)
     interval: float = parameter(15.0, "s", "time between decisions", above=0)
     limits: Limits | None = field(default=None, repr=False, compare=False)
 
@@ -31,3 +32,8 @@ class Static:
 
     def decide(self, obs: Observation) -> Decision:
         return Decision(self.executors, f"always {self.executors}", {"executors": float(self.executors)})
+
+
+NAMES = {
+    "static": Entry("always the same number (0: the maximum)", "every comparison's baseline", Static, AS_IS),
+}

@@ -1,6 +1,6 @@
-"""What the Flink operator's rule scales as one: an operator where they are isolated, else the whole query.
+"""The vertices that the Flink operator's rule scales: each operator if operators are isolated, else the whole query.
 
-Figures of a vertex are summed up in parts of a window, so that a mean over a quarter of an hour costs a few additions.
+The figures of a vertex are summed per part of a window, so that a mean over 15 minutes takes only a few additions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AGGREGATES: Mapping[str, Callable[[Sequence[float]], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Vertex:
-    """What is scaled as one, and what was seen of it. Only a source has a lag."""
+    """A unit of scaling and its figures from one observation. Only a source has a lag."""
 
     name: str
     upstream: tuple[str, ...]
@@ -30,14 +30,14 @@ class Vertex:
     rate_out: float | None = None
     arrival: float | None = None
     lag: float | None = None
-    #: seconds of input that wait without being late
+    #: seconds of input that are waiting even if the query keeps up
     cycle: float = 0.0
     backpressured: float = 0.0
 
 
 @dataclass(slots=True)
 class Part:
-    """Sums over one part of the metrics window; `lag` is that of its first observation."""
+    """Sums over one part of the metrics window. `lag` is that of the first observation."""
 
     time: float
     workers: int
@@ -48,27 +48,25 @@ class Part:
     busy: float = 0.0
     arrivals: int = 0
     arrival: float = 0.0
-    #: observations under a lag, and the rates of those
+    #: number of observations under a lag, and the sum of their rates
     lagging: int = 0
     observed: float = 0.0
 
-    def add(self, v: Vertex, threshold: float) -> None:
-        """One observation; `threshold` is the lag, s, from which on its rate is a true rate."""
-        rate = v.rate or 0.0
+    def add(self, vertex: Vertex, threshold: float) -> None:
+        """Add an observation. `threshold` is the lag in seconds from which its rate counts as a true rate."""
+        rate, lag = vertex.rate or 0.0, vertex.lag
         self.count += 1
-        self.rate, self.busy, self.rate_out = (
-            self.rate + rate,
-            self.busy + (v.busy or 0.0),
-            self.rate_out + (v.rate_out or 0.0),
-        )
-        if v.arrival is not None:
-            self.arrivals, self.arrival = self.arrivals + 1, self.arrival + v.arrival
-        if v.lag is not None and rate > 0 and not v.upstream and v.lag >= rate * (threshold + v.cycle):
-            self.lagging, self.observed = self.lagging + 1, self.observed + rate / (1 - v.backpressured)
+        self.rate += rate
+        self.busy += vertex.busy or 0.0
+        self.rate_out += vertex.rate_out or 0.0
+        if vertex.arrival is not None:
+            self.arrivals, self.arrival = self.arrivals + 1, self.arrival + vertex.arrival
+        if lag is not None and rate > 0 and not vertex.upstream and lag >= rate * (threshold + vertex.cycle):
+            self.lagging, self.observed = self.lagging + 1, self.observed + rate / (1 - vertex.backpressured)
 
 
 def summed(parts: Sequence[Part]) -> Part:
-    """All of them as one, which began with the first; in one pass, since every observation asks for it."""
+    """The sum of all parts, with the start of the first. A single pass, because it runs on every observation."""
     count, arrivals, lagging = 0, 0, 0
     rate = rate_out = busy = arrival = observed = 0.0
     for part in parts:
@@ -86,7 +84,7 @@ def summed(parts: Sequence[Part]) -> Part:
 
 
 def vertices(obs: Observation, aggregator: str) -> tuple[Vertex, ...]:
-    """Those of an observation: its operators where they are isolated, else the query."""
+    """The vertices of an observation: its operators if they are isolated, else the query."""
     if obs.isolated:
         return _isolated(obs)
     busy = _busy(obs, AGGREGATES[aggregator])
@@ -95,34 +93,37 @@ def vertices(obs: Observation, aggregator: str) -> tuple[Vertex, ...]:
 
 
 def _isolated(obs: Observation) -> tuple[Vertex, ...]:
-    """A lag is shared out among the sources by their rates."""
-    found, sources = operators(obs), [one for one in operators(obs) if one.source]
-    rates = sum(one.rate_in or 0.0 for one in sources)
-    made = []
-    for one in found:
-        share = 0.0 if not one.source else (one.rate_in or 0.0) / rates if rates > 0 else 1 / len(sources)
-        busy = None if one.busy is None else one.busy / one.slots if one.slots > 0 else None
+    """The lag is split among the sources in proportion to their rates."""
+    graph = operators(obs)
+    sources = [operator for operator in graph if operator.source]
+    total = sum(source.rate_in or 0.0 for source in sources)
+    result = []
+    for operator in graph:
+        slots, rate = operator.slots, operator.rate_in
+        share = 0.0 if not operator.source else (rate or 0.0) / total if total > 0 else 1 / len(sources)
+        busy = None if operator.busy is None else operator.busy / slots if slots > 0 else None
         lag = None if obs.backlog is None else obs.backlog * share
-        held = min(max(one.backpressured or 0.0, 0.0), 0.99)
-        seen = (one.rate_in, busy, one.rate_out, None, lag, 0.0, held)
-        made.append(Vertex(one.name, one.upstream, whole(one.slots), *seen))
-    return tuple(made)
+        held_up = min(max(operator.backpressured or 0.0, 0.0), 0.99)
+        figures = (rate, busy, operator.rate_out, None, lag, 0.0, held_up)
+        result.append(Vertex(operator.name, operator.upstream, whole(slots), *figures))
+    return tuple(result)
 
 
 def _busy(obs: Observation, aggregate: Callable[[Sequence[float]], float]) -> float | None:
-    """The busy share of the slots: the executors' own figures, else that of all from the time of the stages."""
-    shares = [sample.busy for sample in obs.per_executor if sample.busy is not None]
+    """The busy share of the slots, from the executors' own figures or else from the task time of all stages."""
+    shares = [executor.busy for executor in obs.per_executor if executor.busy is not None]
     if shares:
         return aggregate(shares)
-    spent = [stage.busy for stage in obs.operators if stage.busy is not None]
+    busy = [stage.busy for stage in obs.operators if stage.busy is not None]
     slots = obs.executors * cores(obs)
-    return min(1.0, sum(spent) / slots) if spent and slots > 0 else None
+    return min(1.0, sum(busy) / slots) if busy and slots > 0 else None
 
 
-def target_rate(time: float, v: Vertex, window: Part) -> float:
+def target_rate(time: float, vertex: Vertex, window: Part) -> float:
+    """The mean arrival rate if the engine reports it, else the processing rate plus the growth of the lag."""
     if window.arrivals:
         return max(0.0, window.arrival / window.arrivals)
     rate = window.rate / window.count
-    if v.lag is None or window.lag is None or time <= window.time:
+    if vertex.lag is None or window.lag is None or time <= window.time:
         return max(0.0, rate)
-    return max(0.0, rate + (v.lag - window.lag) / (time - window.time))
+    return max(0.0, rate + (vertex.lag - window.lag) / (time - window.time))

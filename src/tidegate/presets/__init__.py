@@ -1,10 +1,10 @@
-"""Policies by name, Tidegate's own and those of plug-ins, each with the guards that belong to it."""
+"""Policies by name, built in or from plug-ins, each with its guards."""
 
 from __future__ import annotations
 
 from tidegate.control import Autoscaler
-from tidegate.core import InvalidInput, Limits, Policy, UnknownName
-from tidegate.presets.definition import Options, Preset
+from tidegate.core import InvalidInput, Limits, Options, Policy, UnknownName
+from tidegate.presets.definition import Preset
 from tidegate.presets.plugins import installed
 from tidegate.presets.table import PRESETS
 
@@ -12,21 +12,22 @@ __all__ = ["PRESETS", "Options", "Preset", "autoscaler", "preset", "presets"]
 
 
 def presets() -> dict[str, Preset]:
-    """All of them; a plug-in cannot take a name that Tidegate has."""
+    """All presets. A plug-in cannot replace a built-in one."""
     return {**installed().policies, **PRESETS}
 
 
 def preset(name: str) -> Preset:
-    known, broken = presets(), installed().broken
-    if name not in known and name in broken:
+    """The preset of that name."""
+    by_name, broken = presets(), installed().broken
+    if name not in by_name and name in broken:
         raise InvalidInput(f"the plug-in {name!r} could not be loaded: {broken[name]}")
-    if name not in known:
-        raise UnknownName("policy", name, known)
-    return known[name]
+    if name not in by_name:
+        raise UnknownName("policy", name, by_name)
+    return by_name[name]
 
 
 def autoscaler(policy: str | Policy, limits: Limits, options: Options | None = None) -> Autoscaler:
-    """The autoscaler of that name, or one around a policy object of the user's own.
+    """An autoscaler for the preset of that name, or for the user's own policy object.
 
     >>> autoscaler("static", Limits(1, 4), {"executors": 3}).policy.executors
     3

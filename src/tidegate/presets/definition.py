@@ -1,4 +1,4 @@
-"""A policy that has a name: its class, the defaults that go with the name, and the guards that go with it."""
+"""A preset: a policy class under a name, with default options for the policy and its guards."""
 
 from __future__ import annotations
 
@@ -9,23 +9,32 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.control import Autoscaler
-from tidegate.core import Guard, InvalidInput, Limits, Parameter, Policy, UnknownName, build, parameters, typed
+from tidegate.core import (
+    Guard,
+    InvalidInput,
+    Limits,
+    Options,
+    Parameter,
+    Policy,
+    UnknownName,
+    build,
+    parameters,
+    typed,
+)
 from tidegate.policies.guards import GuardSettings
 
-#: options of a policy, as a user gives them
-Options = Mapping[str, float | str]
-#: makes a guard that somebody else has written
+#: creates a guard of a plug-in
 MakeGuard = Callable[[], Guard]
-#: of policies that need one: a file, which they are given the text of, or the text itself
+#: option of policies that need a profile: the path of a file, or the text itself
 PROFILE = "profile"
-#: of every policy: guards of plug-ins, by name
+#: option of every policy: the names of guards from plug-ins
 GUARDS = Parameter("guards", "", "", "names of further guards, separated by commas")
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """`policy` is a dataclass whose fields describe themselves (`core.parameter`), or any callable that makes a
-    policy from its options. `defaults` are those of this name where they are not the class's own, guards' included.
+    """`policy` is a dataclass whose fields are parameters (`core.parameter`), or any callable that creates a policy
+    from its options. `defaults` override the defaults of the policy and of the guards.
     """
 
     summary: str
@@ -35,44 +44,47 @@ class Preset:
 
     @property
     def own(self) -> dict[str, Parameter]:
-        """The policy's parameters, with this preset's defaults."""
-        return {name: self._with_default(one) for name, one in _of(self.policy).items()}
+        """The policy's parameters, with the defaults of this preset."""
+        return {name: self._with_default(parameter) for name, parameter in _parameters(self.policy).items()}
 
     @property
     def guards(self) -> dict[str, Parameter]:
-        """Those of the guards, where the policy has none of the same name."""
-        common = {**parameters(GuardSettings), GUARDS.name: GUARDS}
-        return {name: self._with_default(one) for name, one in common.items() if name not in _of(self.policy)}
+        """The parameters of the guards, except those that have the same name as one of the policy."""
+        own, common = _parameters(self.policy), {**parameters(GuardSettings), GUARDS.name: GUARDS}
+        return {name: self._with_default(parameter) for name, parameter in common.items() if name not in own}
 
     def make(self, name: str, limits: Limits, options: Options, guards: Mapping[str, MakeGuard]) -> Autoscaler:
-        """A new autoscaler, sharing nothing with the last one."""
+        """A new autoscaler. Two calls share no state."""
         own, common = self.own, self.guards
-        known = {**own, **common}
+        available = {**own, **common}
         for key in options:
-            if key not in known:
-                raise UnknownName(f"option of policy {name}", key, known)
-        chosen = typed(f"policy {name}", known, {**{key: one.default for key, one in known.items()}, **options})
-        policy = self._policy(limits, {key: chosen[key] for key in own})
-        settings = build(GuardSettings, {key: chosen[key] for key in common})
-        further = _further(name, str(chosen.get(GUARDS.name, "")), guards)
+            if key not in available:
+                raise UnknownName(f"option of policy {name}", key, available)
+        defaults = {key: parameter.default for key, parameter in available.items()}
+        values = typed(f"policy {name}", available, {**defaults, **options})
+        policy = self._policy(limits, {key: values[key] for key in own})
+        settings = build(GuardSettings, {key: values[key] for key in common})
+        further = _further(name, str(values.get(GUARDS.name, "")), guards)
         return Autoscaler(policy, limits, settings.chain(further), name=name)
 
-    def _with_default(self, one: Parameter) -> Parameter:
-        return replace(one, default=self.defaults[one.name]) if one.name in self.defaults else one
+    def _with_default(self, parameter: Parameter) -> Parameter:
+        if parameter.name not in self.defaults:
+            return parameter
+        return replace(parameter, default=self.defaults[parameter.name])
 
     def _policy(self, limits: Limits, options: dict[str, Any]) -> Policy:
         kind: Any = self.policy
-        if not _describes_itself(kind):
+        if not _has_parameters(kind):
             return self.policy(**options)
-        given = {"limits": limits} if any(one.name == "limits" for one in fields(kind)) else {}
+        arguments = {"limits": limits} if "limits" in {entry.name for entry in fields(kind)} else {}
         if options.get(PROFILE):
             options[PROFILE] = _text(options[PROFILE])
-        made: Policy = build(kind, options, **given)
-        return made
+        policy: Policy = build(kind, options, **arguments)
+        return policy
 
 
 def _text(path: str) -> str:
-    """No file's name has more than one line."""
+    """The text of a file. Text of several lines cannot be a path and is returned as it is."""
     if "\n" in path:
         return path
     try:
@@ -81,21 +93,22 @@ def _text(path: str) -> str:
         raise InvalidInput(f"cannot read the profile {path!r}: {error}") from None
 
 
-def _describes_itself(kind: Any) -> bool:
+def _has_parameters(kind: Any) -> bool:
     return isinstance(kind, type) and hasattr(kind, "__dataclass_fields__")
 
 
 @cache
-def _of(kind: Any) -> dict[str, Parameter]:
-    return parameters(kind) if _describes_itself(kind) else {}
+def _parameters(kind: Any) -> dict[str, Parameter]:
+    return parameters(kind) if _has_parameters(kind) else {}
 
 
-def _further(policy: str, names: str, known: Mapping[str, MakeGuard]) -> list[Guard]:
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
-    for name in wanted:
-        if name not in known:
-            raise UnknownName(f"guard (option guards of policy {policy})", name, known)
+def _further(policy: str, option: str, available: Mapping[str, MakeGuard]) -> list[Guard]:
+    """The guards that the option `guards` names."""
+    names = [name.strip() for name in option.split(",") if name.strip()]
+    for name in names:
+        if name not in available:
+            raise UnknownName(f"guard (option guards of policy {policy})", name, available)
     try:
-        return [known[name]() for name in wanted]
+        return [available[name]() for name in names]
     except Exception as error:
-        raise InvalidInput(f"policy {policy}: a guard of {names!r} cannot be made: {error}") from error
+        raise InvalidInput(f"policy {policy}: a guard of {option!r} cannot be made: {error}") from error

@@ -19,6 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from tidegate.forecast import FORECASTERS as KNOWN
+from tidegate.forecast import register
 from tidegate.presets.definition import MakeGuard, Preset
 
 POLICIES, FORECASTERS, GUARDS = "tidegate.policies", "tidegate.forecasters", "tidegate.guards"
@@ -38,7 +39,8 @@ def installed() -> Plugins:
     """Those of this Python, looked up once. Its forecasters are known by name from then on."""
     found = loaded(point for group in (POLICIES, FORECASTERS, GUARDS) for point in entry_points(group=group))
     for name, make in found.forecasters.items():
-        KNOWN.setdefault(name, make)
+        if name not in KNOWN:  # a plug-in cannot replace a built-in forecaster
+            register(name, make)
     return found
 
 

@@ -1,1 +1,1 @@
-"""Profiling runs: what a job can take in and how long records take, for policies that must know first."""
+"""Profiling runs: throughput and latency of a job, for policies that need a profile in advance."""

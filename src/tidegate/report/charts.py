@@ -1,4 +1,4 @@
-"""The charts of a page as Bokeh figures with one time axis: zooming one zooms all, one crosshair runs through all."""
+"""The charts of a run as Bokeh figures that share a time axis: a zoom applies to all, a crosshair runs through all."""
 
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ from bokeh.models import (
 from bokeh.models.annotations import Span
 from bokeh.plotting import figure
 
+from tidegate.report.document import tooltip
 from tidegate.report.frame import quiet, writer
 from tidegate.report.looks import GREY, LOOKS, TARGET
-from tidegate.report.marks import TIP, mark_choices, mark_times
-from tidegate.report.view import Chart, Page, Series
+from tidegate.report.marks import mark_choices, mark_times
+from tidegate.report.parts import TooltipRow
+from tidegate.report.view import Chart, RunPage
 
-#: below zero the executors' chart has room for the marks of holds and events, as a share of what is above
+#: room below zero in the executors' chart for the marks of holds and events, as a share of the height above zero
 FLOOR = -0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """What the figures of one page share."""
+    """What the charts of one page share."""
 
     source: ColumnDataSource
     x_range: Range1d
@@ -41,18 +43,18 @@ class Canvas:
     time_unit: str
 
 
-def figures(page: Page) -> dict[str, Model]:
+def figures(page: RunPage) -> dict[str, Model]:
     """A figure for each chart of the page, by the chart's key."""
     canvas = _canvas(page)
     return {chart.key: _figure(chart, page, canvas) for chart in page.charts}
 
 
-def _canvas(page: Page) -> Canvas:
+def _canvas(page: RunPage) -> Canvas:
     first, last = min(0.0, page.times[0]), max(page.times[-1], page.times[0] + 1.0)
-    columns = {one.key: _column(one.values) for chart in page.charts for one in chart.series}
+    columns = {series.key: _column(series.values) for chart in page.charts for series in chart.series}
     source = ColumnDataSource({**columns, "time": _column(page.times), "floor": np.zeros(len(page.times))})
     cursor = Span(dimension="height", line_color=GREY, line_width=1)
-    room = 0.008 * (last - first)  # a mark at the edge is not cut
+    room = 0.008 * (last - first)  # so that a mark at the edge is not cut off
     low, high = first - room, last + room
     return Canvas(source, Range1d(start=low, end=high, bounds=(low, high)), cursor, time_unit(last - first))
 
@@ -69,7 +71,7 @@ def _column(values: Iterable[float | None]) -> np.ndarray[Any, np.dtype[np.float
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _figure(chart: Chart, page: Page, canvas: Canvas) -> figure:
+def _figure(chart: Chart, page: RunPage, canvas: Canvas) -> figure:
     plot = _empty(chart, canvas)
     mark_times(plot, page.choices)
     for series in chart.series:
@@ -108,7 +110,7 @@ def _y_range(chart: Chart) -> Range1d:
 
 
 def _top(chart: Chart) -> float:
-    values = [value for one in chart.series for value in one.values if value is not None]
+    values = [value for series in chart.series for value in series.values if value is not None]
     least = 1.0 if chart.unit in {"share", "executors"} else 0.0
     return max([*values, chart.target or 0.0, least]) or 1.0
 
@@ -142,19 +144,14 @@ def _fill(plot: figure, key: str, source: ColumnDataSource) -> None:
 
 
 def _hover(plot: figure, chart: Chart, canvas: Canvas) -> HoverTool:
-    """All values of the moment under the cursor; it hangs on an invisible line, which has no gaps."""
+    """All values at the cursor's time. It is attached to an invisible line, which has no gaps."""
     anchor = plot.line(x="time", y="floor", source=canvas.source, alpha=0)
     value, time = (CustomJSHover(code=writer(unit, "value")) for unit in (chart.unit, canvas.time_unit))
-    rows = "".join(_tip(series) for series in chart.series)
+    rows = [TooltipRow(series.key, series.name, LOOKS[series.key].colour) for series in chart.series]
     return HoverTool(
         renderers=[anchor],
         mode="vline",
         point_policy="follow_mouse",
-        tooltips=f'<div style="{TIP}"><b>@time{{custom}}</b>{rows}</div>',
+        tooltips=tooltip("values", heading="@time{custom}", rows=rows),
         formatters={"@time": time, **{f"@{series.key}": value for series in chart.series}},
     )
-
-
-def _tip(series: Series) -> str:
-    # our own names only: nothing of the data goes into a tooltip's template
-    return f'\n<span style="color:{LOOKS[series.key].colour}">■</span> {series.name} <b>@{series.key}{{custom}}</b>'

@@ -1,4 +1,4 @@
-"""What was decided, and why, as a reader of the report meets it: one by one on a chart, folded in a table."""
+"""Decisions as the report shows them: one by one on a chart, folded in a table."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Outcome = Literal["up", "down", "hold", "advised"]
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One decision. `advised` is one that differs from what was asked for but was not acted on (mode monitor)."""
+    """One decision. An `advised` one differs from what was requested but was not carried out (mode monitor)."""
 
     #: seconds since the start of the run
     time: float
     before: int
     after: int
     outcome: Outcome
-    #: (who, reason), the policy first
+    #: (author, reason), the policy first
     chain: tuple[tuple[str, str], ...]
 
     @property
     def by(self) -> str:
-        """Who had the last word."""
+        """The author of the last step."""
         return self.chain[-1][0]
 
     @property
@@ -37,7 +37,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Consecutive decisions that say the same; `last` speaks for all of them."""
+    """Consecutive decisions that say the same, represented by the last one."""
 
     since: float
     last: Choice
@@ -49,7 +49,7 @@ def choices(ticks: Iterable[Tick], start: float) -> tuple[Choice, ...]:
 
 
 def _choice(tick: Tick, start: float) -> Choice:
-    before, after = tick.observation.requested, tick.steps[-1].decision.executors
+    before, after = tick.observation.requested, tick.steps[-1].decision.target.executors
     chain = tuple((step.by, step.decision.reason) for step in tick.steps)
     return Choice(round(tick.observation.time - start, 3), before, after, _outcome(after - before, tick.acted), chain)
 
@@ -62,14 +62,14 @@ def _outcome(change: int, acted: bool) -> Outcome:
     return "up" if change > 0 else "down"
 
 
-def fold(made: Sequence[Choice]) -> tuple[Fold, ...]:
-    """Fold neighbours whose reasons differ in their figures at most; those acted on stay alone.
+def fold(choices: Sequence[Choice]) -> tuple[Fold, ...]:
+    """Fold neighbours whose reasons differ in numbers only; decisions that were carried out are never folded.
 
     >>> holds = [Choice(t, 2, 2, "hold", (("hpa-cpu", f"hold: CPU {t}%"),)) for t in (60, 61, 62)]
     >>> [(f.since, f.last.time, f.count) for f in fold(holds)]
     [(60, 62, 3)]
     """
-    groups = (list(group) for _, group in groupby(enumerate(made), key=_likeness))
+    groups = (list(group) for _, group in groupby(enumerate(choices), key=_likeness))
     return tuple(Fold(group[0][1].time, group[-1][1], len(group)) for group in groups)
 
 

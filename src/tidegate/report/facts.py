@@ -1,149 +1,147 @@
-"""What ran and how well it went, as labelled texts: from a run's spec and result, of which any key may be missing."""
+"""What ran and how well it went, as labelled texts."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.core import TidegateError
-from tidegate.report.units import UNKNOWN, clock, count, exact, known, seconds, share
+from tidegate.report.parts import Fact
+from tidegate.runs import RunResult, RunSpec, encode
+from tidegate.score.figures import Latency, Rescales, Slo, Workers
 from tidegate.store import Run
+from tidegate.units import UNKNOWN, clock, count, exact, known, seconds, share
 from tidegate.workloads import Shape, from_spec
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A text and what it is of. `note` stands below it, smaller."""
-
-    label: str
-    value: str
-    note: str = ""
-
-
 def facts(run: Run) -> tuple[Fact, ...]:
-    """What ran; parts that the spec does not tell are left out."""
+    """What ran. What is unknown or does not apply is left out: an attached run has no workload and no duration."""
     spec = run.spec
-    told = (
-        Fact("Job", text(spec.get("job"))),
-        Fact("Workload", text(spec.get("workload")), _peak(spec.get("workload_spec"))),
-        Fact("Source", text(spec.get("source")), _source(spec)),
-        Fact("Policy", text(spec.get("policy")), _options(spec.get("options"))),
-        Fact("Engine", text(spec.get("engine")), text(spec.get("master") or "")),
-        Fact("Mode", text(spec.get("mode"))),
-        Fact("Executors", _limits(spec.get("limits")), _quota(spec.get("quota"))),
-        Fact("SLO", seconds(known(spec.get("slo")))),
-        Fact("Duration", clock(known(spec.get("duration")))),
-        Fact("Run", run.id, f"{datetime.fromtimestamp(run.created, UTC):%Y-%m-%d %H:%M} UTC"),
+    topic = "" if spec.kafka is None else f"topic {spec.kafka.topic}"
+    created = datetime.fromtimestamp(run.created, UTC)
+    listed = (
+        Fact("Job", spec.job),
+        Fact("Workload", spec.workload or "", _peak(spec)),
+        Fact("Source", spec.source or "", topic),
+        Fact("Policy", spec.policy, _options(spec.options)),
+        Fact("Engine", spec.engine, spec.master or ""),
+        Fact("Mode", spec.mode),
+        Fact(
+            "Executors", f"{spec.minimum} to {spec.maximum}", "" if spec.quota is None else f"{spec.quota:g} CPU each"
+        ),
+        Fact("SLO", seconds(spec.slo)),
+        Fact("Duration", "" if spec.duration is None else clock(spec.duration)),
+        Fact("Run", run.id, f"{created:%Y-%m-%d %H:%M} UTC"),
     )
-    return tuple(fact for fact in told if fact.value != UNKNOWN)
+    return tuple(fact for fact in listed if fact.value)
 
 
-def _peak(spec: Any) -> str:
+def _peak(spec: RunSpec) -> str:
     """
-    >>> _peak({"kind": "wave", "duration": 60, "mean": 60_000, "swing": 50_000, "period": 60})
+    >>> _peak(RunSpec(workload_spec={"kind": "wave", "duration": 60, "mean": 60_000, "swing": 50_000, "period": 60}))
     'up to 110 k/s'
     """
     workload = workload_of(spec)
     return "" if workload is None else f"up to {count(workload.highest())}/s"
 
 
-def workload_of(spec: Any) -> Shape | None:
-    """None also for one that this version does not know: a report of it misses one line, and no more."""
+def workload_of(spec: RunSpec) -> Shape | None:
+    """The run's workload; None also for one that this version cannot read, which costs the report one line."""
     try:
-        return from_spec(spec) if isinstance(spec, Mapping) else None
+        return None if spec.workload_spec is None else from_spec(spec.workload_spec)
     except (TidegateError, KeyError, TypeError):
         return None
 
 
-def _source(spec: Mapping[str, Any]) -> str:
-    kafka = spec.get("kafka")
-    return f"topic {text(kafka.get('topic'))}" if isinstance(kafka, Mapping) else ""
+def _options(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {text(value)}" for name, value in options.items())
 
 
-def _options(options: Any) -> str:
-    if not isinstance(options, Mapping):
-        return text(options or "")
-    return ", ".join(f"{key} {text(value)}" for key, value in options.items())
-
-
-def _limits(limits: Any) -> str:
-    if not isinstance(limits, list | tuple) or len(limits) != 2:
-        return UNKNOWN
-    return f"{text(limits[0])} to {text(limits[1])}"
-
-
-def _quota(quota: Any) -> str:
-    return "" if known(quota) is None else f"{quota:g} CPU each"
-
-
-def figures(result: Mapping[str, Any]) -> tuple[Fact, ...]:
-    """The few numbers by which runs are compared."""
-    up, down = pick(result, "rescales.up"), pick(result, "rescales.down")
-    target, most = pick(result, "slo.target"), pick(result, "workers.max")
-    rescaled = UNKNOWN if up is None or down is None else f"{up:g} ↑  {down:g} ↓"
-    median = pick(result, "latency.p50")
+def figures(result: RunResult | None) -> tuple[Fact, ...]:
+    """The few numbers by which runs are compared; all of them unknown where there is no result."""
+    measured = None if result is None else result.figures
+    workers = None if measured is None else measured.workers
     return (
-        Fact("p95 latency", seconds(pick(result, "latency.p95")), _note("median", seconds(median), median)),
-        Fact("SLO violated", share(pick(result, "slo.violated")), _note("records above", seconds(target), target)),
-        Fact("Mean executors", _decimal(pick(result, "workers.mean")), _note("at most", exact(most), most)),
-        Fact("Executor-seconds", exact(_whole(pick(result, "workers.seconds"))), "in all"),
-        Fact("Rescales", rescaled, "up and down"),
-        _verified(result.get("verified")),
+        _p95(None if measured is None else measured.latency),
+        _violated(None if measured is None else measured.slo),
+        _mean_executors(workers),
+        _executor_seconds(workers),
+        _rescales(None if measured is None else measured.rescales),
+        _verified(None if result is None else result.verified),
     )
 
 
-def _note(before: str, value: str, number: float | None) -> str:
-    return "" if number is None else f"{before} {value}"
+def _p95(latency: Latency | None) -> Fact:
+    if latency is None:
+        return Fact("p95 latency", UNKNOWN)
+    return Fact("p95 latency", seconds(known(latency.p95)), f"median {seconds(known(latency.p50))}")
 
 
-def _decimal(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.2f}"
+def _violated(slo: Slo | None) -> Fact:
+    if slo is None:
+        return Fact("SLO violated", UNKNOWN)
+    return Fact("SLO violated", share(known(slo.violated)), f"records above {seconds(slo.target)}")
 
 
-def _whole(value: float | None) -> float | None:
-    return None if value is None else round(value)
+def _mean_executors(workers: Workers | None) -> Fact:
+    """The mean is of the executors paid for, the maximum of those seen."""
+    if workers is None:
+        return Fact("Mean executors", UNKNOWN)
+    return Fact("Mean executors", _decimal(workers.mean), f"at most {exact(workers.max)} seen")
 
 
-def _verified(verified: object) -> Fact:
-    if not isinstance(verified, bool):
+def _executor_seconds(workers: Workers | None) -> Fact:
+    """Those paid for, from the request of an executor to its end. Earlier versions did not keep those seen."""
+    if workers is None:
+        return Fact("Executor-seconds", UNKNOWN)
+    seen = workers.seen_seconds
+    return Fact("Executor-seconds", _whole(workers.seconds), "in all" if seen is None else f"{_whole(seen)} seen")
+
+
+def _rescales(rescales: Rescales | None) -> Fact:
+    value = UNKNOWN if rescales is None else f"{rescales.up} ↑  {rescales.down} ↓"
+    return Fact("Rescales", value, "up and down")
+
+
+def _verified(verified: bool | None) -> Fact:
+    if verified is None:
         return Fact("Verified", UNKNOWN, "not checked")
     return Fact("Verified", "yes", "the output is right") if verified else Fact("Verified", "no", "the output differs")
 
 
-def pick(values: Mapping[str, Any], path: str) -> float | None:
-    """The number at a dotted path.
-
-    >>> pick({"latency": {"p95": 1.5}}, "latency.p95"), pick({"latency": None}, "latency.p95")
-    (1.5, None)
-    """
-    here: Any = values
-    for key in path.split("."):
-        here = here.get(key) if isinstance(here, Mapping) else None
-    return known(here)
+def _decimal(value: float) -> str:
+    return f"{value:.2f}"
 
 
-#: how numbers are written, by the first of these that a dotted key begins with; others are written as they are
-FORMATS: tuple[tuple[str, Callable[[float | None], str]], ...] = (
+def _whole(value: float) -> str:
+    return exact(round(value))
+
+
+#: how a number is written, by the prefix of its dotted key; other numbers are written as they are
+FORMATS: tuple[tuple[str, Callable[[float], str]], ...] = (
     ("duration", clock),
     ("latency.", lambda value: f"{value:.3f} s"),
     ("slo.target", seconds),
     ("slo.violated", share),
     ("workers.mean", _decimal),
-    ("workers.seconds", lambda value: exact(_whole(value))),
-    ("backlog.", lambda value: exact(_whole(value))),
+    ("workers.seen_mean", _decimal),
+    ("workers.seconds", _whole),
+    ("workers.seen_seconds", _whole),
+    ("backlog.", _whole),
 )
 
 
-def scores(result: Mapping[str, Any]) -> tuple[Fact, ...]:
-    """Every value of the result, nested ones under dotted keys.
+def scores(result: RunResult | None) -> tuple[Fact, ...]:
+    """Every value of the result under the dotted keys of its JSON, without the version of the format.
 
-    >>> [(fact.label, fact.value) for fact in scores({"lost": 0, "slo": {"violated": 0.25}, "verified": None})]
-    [('lost', '0'), ('slo.violated', '25 %'), ('verified', '—')]
+    >>> listed = {fact.label: fact.value for fact in scores(RunResult("r1", "done", job="q1", duration=90.0))}
+    >>> listed["run"], listed["duration"], listed["verified"], "version" in listed
+    ('r1', '1:30', '—', False)
     """
-    return tuple(Fact(key, _written(key, value)) for key, value in _flat(result))
+    values = {} if result is None else encode(result)
+    return tuple(Fact(key, _written(key, value)) for key, value in _flat(values) if key != "version")
 
 
 def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -155,9 +153,10 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def _written(key: str, value: Any) -> str:
-    if known(value) is None:
+    number = known(value)
+    if number is None:
         return text(value)
-    return next((write(value) for start, write in FORMATS if key.startswith(start)), text(value))
+    return next((write(number) for prefix, write in FORMATS if key.startswith(prefix)), text(value))
 
 
 def text(value: Any) -> str:

@@ -1,15 +1,16 @@
-"""What every chart of every page looks like around its curves: quiet axes, and numbers written as in the text."""
+"""What all charts of all pages have around their curves: unobtrusive axes, and numbers written as in the text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bokeh.models import ColumnDataSource, HoverTool
 from bokeh.plotting import figure
 
 from tidegate.report.looks import GRID, RULE, SOFT
-from tidegate.report.units import UNKNOWN
+from tidegate.units import UNKNOWN
 
-# The same as units.py, for numbers that a reader only meets in the browser
+# the same as units.py, for numbers that are written in the browser
 SHORT = """
 const short = (x) => {
   const r = Number(x.toPrecision(3)), a = Math.abs(r);
@@ -34,8 +35,15 @@ WRITERS: Mapping[str, str] = {
 
 
 def writer(unit: str, name: str) -> str:
-    """JavaScript that returns the number in the variable `name` as a text with its unit."""
+    """JavaScript that returns the number in the variable `name` as text with its unit."""
     return f'{SHORT}const x = {name};\nreturn Number.isFinite(x) ? {WRITERS[unit]} : "{UNKNOWN}";'
+
+
+def hover_steps(plot: figure, source: ColumnDataSource, column: str, tool: HoverTool) -> None:
+    """Add a tooltip to a stepped curve over `time`. Bokeh cannot hit steps, so it is attached to an invisible line."""
+    tool.renderers = [plot.line(x="time", y=column, source=source, alpha=0)]
+    tool.mode, tool.line_policy = "vline", "prev"
+    plot.add_tools(tool)
 
 
 def quiet(plot: figure) -> None:

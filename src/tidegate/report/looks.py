@@ -1,4 +1,4 @@
-"""Colours and shapes of the report, which its charts and their keys in HTML share."""
+"""Colours and shapes, shared by the charts and their legends in HTML."""
 
 from __future__ import annotations
 
@@ -11,19 +11,28 @@ Dash = Literal["solid", "dashed", "dotted"]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a series is drawn. `steps`: it keeps its value until the next one."""
+    """How a series is drawn. With `steps` a value holds until the next one. Without `width` there is no line."""
 
     colour: str
     dash: Dash = "solid"
     width: float = 1.75
     steps: bool = False
-    #: how much of the colour fills the area below
+    #: opacity of the area below the line
     fill: float = 0.0
+
+    @property
+    def fill_colour(self) -> str:
+        """With the opacity as its last two digits.
+
+        >>> Look("#0072b2", fill=0.25).fill_colour
+        '#0072b240'
+        """
+        return f"{self.colour}{round(self.fill * 255):02x}"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How a moment is drawn: as `shape` by Bokeh, as `sign` in a text."""
+    """How a decision or an event is drawn: as `shape` by Bokeh, as `sign` in text."""
 
     name: str
     sign: str
@@ -33,11 +42,11 @@ class Mark:
     hollow: bool = False
 
 
-# Okabe and Ito's colours, which all readers can tell apart
+# the palette of Okabe and Ito, safe for colour-blind readers
 BLUE, SKY, GREEN, RED, PURPLE = "#0072b2", "#56b4e9", "#009e73", "#d55e00", "#aa4499"
 INK, SOFT, GREY, RULE, GRID = "#1f2933", "#52606d", "#9aa5b1", "#cbd2d9", "#e4e7eb"
 
-#: by the keys of series
+#: by the key of the series
 LOOKS: Mapping[str, Look] = {
     "offered": Look("#c3cad2", width=5),
     "arrived": Look(BLUE),
@@ -51,7 +60,7 @@ LOOKS: Mapping[str, Look] = {
 }
 TARGET = Look(RED, "dashed", 1.5)
 
-#: by the outcomes of choices, and of events
+#: by the outcome of a decision; events have their own
 MARKS: Mapping[str, Mark] = {
     "up": Mark("scaled up", "▲", "triangle", RED, 13),
     "down": Mark("scaled down", "▼", "inverted_triangle", BLUE, 13),

@@ -1,4 +1,4 @@
-"""Decisions and events on a chart: a mark each, which tells its story to the cursor."""
+"""Decisions and events on a chart: each is a mark, whose tooltip explains it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from bokeh.models.renderers import DataRenderer
 from bokeh.plotting import figure
 
 from tidegate.report.choices import Choice
-from tidegate.report.looks import INK, MARKS, Mark
-from tidegate.report.units import clock
-from tidegate.report.view import Happening, Page
-
-#: for all tooltips; lines break where the text has a newline
-TIP = f"max-width:34em;font:12px/1.45 system-ui,sans-serif;color:{INK};white-space:pre-line;overflow-wrap:anywhere"
+from tidegate.report.document import tooltip
+from tidegate.report.looks import MARKS, Mark
+from tidegate.report.view import RunEvent, RunPage
+from tidegate.units import clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,27 +25,31 @@ class Moment:
 
 
 def mark_times(plot: figure, choices: Sequence[Choice]) -> None:
-    """A thin line wherever executors were asked for, in the colour of its triangle."""
+    """A thin vertical line at every rescale, in the colour of its triangle."""
     for outcome in ("up", "down"):
         if times := [choice.time for choice in choices if choice.outcome == outcome]:
             plot.vspan(x=times, line_color=MARKS[outcome].colour, line_width=1, line_alpha=0.35)
 
 
-def mark_choices(plot: figure, page: Page, floor: float) -> None:
+def mark_choices(plot: figure, page: RunPage, floor: float) -> None:
     """Rescales on the steps that they cause, holds and events in a row of their own at `floor`."""
-    shown: list[DataRenderer] = [_scatter(plot, MARKS[key], told) for key, told in _moments(page, floor) if told]
-    plot.add_tools(HoverTool(renderers=shown, tooltips=f'<div style="{TIP}">@story</div>'))
+    renderers: list[DataRenderer] = [
+        _scatter(plot, MARKS[key], moments) for key, moments in _moments(page, floor) if moments
+    ]
+    plot.add_tools(HoverTool(renderers=renderers, tooltips=tooltip("story")))
 
 
-def _moments(page: Page, floor: float) -> Iterator[tuple[str, list[Moment]]]:
+def _moments(page: RunPage, floor: float) -> Iterator[tuple[str, list[Moment]]]:
     for outcome in ("hold", "advised", "up", "down"):
-        made = [choice for choice in page.choices if choice.outcome == outcome]
-        yield outcome, [Moment(c.time, floor if outcome == "hold" else c.after, story(c)) for c in made]
-    yield "event", [Moment(event.time, floor, _news(event)) for event in page.events]
+        choices = [choice for choice in page.choices if choice.outcome == outcome]
+        yield outcome, [Moment(c.time, floor if outcome == "hold" else c.after, choice_story(c)) for c in choices]
+    yield "event", [Moment(event.time, floor, _event_story(event)) for event in page.events]
 
 
-def _scatter(plot: figure, mark: Mark, told: Sequence[Moment]) -> DataRenderer:
-    columns: dict[str, Any] = {name: [getattr(moment, name) for moment in told] for name in ("time", "level", "story")}
+def _scatter(plot: figure, mark: Mark, moments: Sequence[Moment]) -> DataRenderer:
+    columns: dict[str, Any] = {
+        name: [getattr(moment, name) for moment in moments] for name in ("time", "level", "story")
+    }
     return plot.scatter(
         x="time",
         y="level",
@@ -56,13 +58,13 @@ def _scatter(plot: figure, mark: Mark, told: Sequence[Moment]) -> DataRenderer:
         size=mark.size,
         fill_color="white" if mark.hollow else mark.colour,
         line_color=mark.colour if mark.hollow else "white",
-        hit_dilation=1.5,  # a dot is hard to meet with a cursor
+        hit_dilation=1.5,  # a dot is hard to hit with a cursor
     )
 
 
-def story(choice: Choice) -> str:
+def choice_story(choice: Choice) -> str:
     """
-    >>> print(story(Choice(45, 2, 3, "up", (("hpa-cpu", "CPU 95%: 2 -> 4"), ("limits", "maximum 3")))))
+    >>> print(choice_story(Choice(45, 2, 3, "up", (("hpa-cpu", "CPU 95%: 2 -> 4"), ("limits", "maximum 3")))))
     0:45 · 2 → 3
     hpa-cpu: CPU 95%: 2 -> 4
     limits: maximum 3
@@ -73,5 +75,5 @@ def story(choice: Choice) -> str:
     return f"{clock(choice.time)} · {change}{advised}\n{reasons}"
 
 
-def _news(event: Happening) -> str:
+def _event_story(event: RunEvent) -> str:
     return f"{clock(event.time)} · {event.kind}\n{event.message}"

@@ -1,13 +1,11 @@
-"""A trace as one HTML file that opens offline: its curve, its figures, and what is not in it."""
+"""The page of a trace: its curve, its figures, and the rows that are not part of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
-from bokeh.embed import components
 from bokeh.events import DoubleTap
 from bokeh.models import (
     AdaptiveTicker,
@@ -22,16 +20,15 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from tidegate.report.document import document, shown, told
-from tidegate.report.facts import Fact
-from tidegate.report.frame import quiet, writer
-from tidegate.report.looks import BLUE, INK
-from tidegate.report.marks import TIP
-from tidegate.report.units import UNKNOWN, clock, count, exact, share
-from tidegate.traces.result import ALARM, LEVELS, Envelope, Problem, Skew, Trace
+from tidegate.report.document import document, embedded, tooltip
+from tidegate.report.frame import hover_steps, quiet, writer
+from tidegate.report.looks import BLUE, INK, Look
+from tidegate.report.parts import Fact, LegendEntry, Notice, TooltipRow
+from tidegate.traces.result import ALARM, LEVELS, Envelope, Trace
+from tidegate.units import UNKNOWN, clock, count, exact, share
 
-#: of a key, and of a bad value, so that one long text does not fill the page
-KEY, VALUE = 32, 100
+#: characters shown of a key, and of the value of a bad row
+KEY_LENGTH, VALUE_LENGTH = 32, 100
 #: how times are written below the curve, by the distance between them
 TICKS: Mapping[str, Any] = {
     "milliseconds": "%H:%M:%S.%3N",
@@ -46,22 +43,22 @@ TICKS: Mapping[str, Any] = {
 
 
 def render(trace: Trace) -> str:
-    """The whole document, a megabyte of which is Bokeh's own script."""
-    script, (curve, shares) = components([_curve(trace.envelope), _shares(trace.distribution)])
+    script, plots = embedded({"curve": _curve(trace.envelope), "shares": _shares(trace.distribution)})
     return document(
         "trace.html",
-        "trace",
         trace.path.name,
-        script,
+        draws=True,
+        script=script,
+        trace=trace,
         notice=_notice(trace),
-        facts="\n".join(told(fact) for fact in facts(trace)),
-        figures="\n".join(shown(fact) for fact in figures(trace)),
-        hint=f"{_each(trace.envelope)} Times are UTC. Drag to zoom, double-click to see all of it again.",
-        keys=_keys(trace.envelope),
-        curve=curve,
-        shares=shares,
-        skew="" if trace.skew is None else _skew(trace.skew),
-        problems=_problems(trace.problems),
+        facts=facts(trace),
+        figures=figures(trace),
+        resolution=_resolution(trace.envelope),
+        legend=_legend(trace.envelope),
+        curve=plots["curve"],
+        shares=plots["shares"],
+        key_length=KEY_LENGTH,
+        value_length=VALUE_LENGTH,
     )
 
 
@@ -90,13 +87,13 @@ def figures(trace: Trace) -> tuple[Fact, ...]:
     )
 
 
-def _notice(trace: Trace) -> str:
+def _notice(trace: Trace) -> Notice | None:
     if trace.bad_share <= ALARM:
-        return ""
-    return f'<p class="notice warn">{share(trace.bad_share)} of the rows are bad and not in the trace: see below.</p>'
+        return None
+    return Notice(f"{share(trace.bad_share)} of the rows are bad and not in the trace: see below.", "warn")
 
 
-def _each(envelope: Envelope) -> str:
+def _resolution(envelope: Envelope) -> str:
     if envelope.width == 1:
         return "Each second."
     return f"Mean, lowest and highest second of every {_length(envelope.width)}."
@@ -111,14 +108,15 @@ def _length(width: int) -> str:
     return f"{width / size:g} {unit}"
 
 
-def _keys(envelope: Envelope) -> str:
-    line = f'<span><i style="border-top:2px solid {BLUE}"></i>{"rate" if envelope.width == 1 else "mean"}</span>'
-    area = f'<span><i style="height:9px;background:{BLUE}40"></i>lowest to highest second</span>'
-    return line if envelope.width == 1 else line + area
+def _legend(envelope: Envelope) -> tuple[LegendEntry, ...]:
+    line = Look(BLUE, width=2)
+    if envelope.width == 1:
+        return (LegendEntry("rate", line),)
+    return LegendEntry("mean", line), LegendEntry("lowest to highest second", Look(BLUE, width=0, fill=0.25))
 
 
 def _curve(envelope: Envelope) -> figure:
-    """Bokeh counts times in milliseconds. The last value is drawn to its end."""
+    """Bokeh's times are in milliseconds. The last value is drawn to the end of its interval."""
     start = envelope.start.timestamp() * 1000
     times = start + np.arange(len(envelope.mean) + 1) * envelope.width * 1000.0
     columns = {"low": envelope.low, "mean": envelope.mean, "high": envelope.high}
@@ -129,13 +127,13 @@ def _curve(envelope: Envelope) -> figure:
     if envelope.width > 1:
         band: dict[str, Any] = {"fill_color": BLUE, "fill_alpha": 0.25, "step_mode": "after"}
         plot.varea_step(x="time", y1="low", y2="high", source=source, **band)
-    line = plot.step(x="time", y="mean", source=source, mode="after", color=BLUE, line_width=1.5)
-    rows = ("mean",) if envelope.width == 1 else ("high", "mean", "low")
-    tip = "".join(f"\n{'rate' if envelope.width == 1 else row} <b>@{row}{{custom}}</b>" for row in rows)
-    told = CustomJSHover(code=writer("/s", "value"))
-    formatters: dict[str, Any] = {"@time": "datetime", **{f"@{row}": told for row in rows}}
-    tooltips = f'<div style="{TIP}"><b>@time{{%F %T}}</b>{tip}</div>'
-    plot.add_tools(HoverTool(renderers=[line], mode="vline", tooltips=tooltips, formatters=formatters))
+    plot.step(x="time", y="mean", source=source, mode="after", color=BLUE, line_width=1.5)
+    names = {"mean": "rate"} if envelope.width == 1 else {"high": "high", "mean": "mean", "low": "low"}
+    rate = CustomJSHover(code=writer("/s", "value"))
+    formatters: dict[str, Any] = {"@time": "datetime", **{f"@{column}": rate for column in names}}
+    rows = [TooltipRow(column, name) for column, name in names.items()]
+    tip = tooltip("values", heading="@time{%F %T}", rows=rows)
+    hover_steps(plot, source, "mean", HoverTool(tooltips=tip, formatters=formatters))
     return plot
 
 
@@ -152,8 +150,8 @@ def _shares(rates: Sequence[float]) -> figure:
     line = plot.line(x="rate", y="share", source=source, color=INK, line_width=1.75)
     units = {"@rate": "/s", "@share": "share"}
     formatters: dict[str, Any] = {name: CustomJSHover(code=writer(unit, "value")) for name, unit in units.items()}
-    tooltips = f'<div style="{TIP}"><b>@share{{custom}}</b> of the seconds: at most <b>@rate{{custom}}</b></div>'
-    plot.add_tools(HoverTool(renderers=[line], mode="hline", tooltips=tooltips, formatters=formatters))
+    tip = tooltip("seconds_share")
+    plot.add_tools(HoverTool(renderers=[line], mode="hline", tooltips=tip, formatters=formatters))
     return plot
 
 
@@ -175,41 +173,3 @@ def _empty(x: tuple[float, float], top: float, height: int) -> figure:
     plot.yaxis.ticker = AdaptiveTicker(mantissas=[1, 2, 5], desired_num_ticks=5)
     quiet(plot)
     return plot
-
-
-def _skew(skew: Skew) -> str:
-    rows = "".join(_row(_short(hot.key, KEY), exact(hot.rows), share(hot.share)) for hot in skew.top)
-    told = (
-        f"{exact(skew.keys)} keys in {escape(skew.column)}; the hottest ten have {share(skew.ten)} of the records."
-        f" One task gets all records of the hottest key, {share(skew.hottest)}: grouped by it,"
-        f" more than {exact(skew.useful)} tasks at a time cannot help."
-    )
-    head = "<tr><th>Key</th><th>Records</th><th>Share</th></tr>"
-    table = f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
-    return f'<section><h2>Hottest keys</h2><p class="hint">{told}</p>{table}</section>'
-
-
-def _row(first: str, *numbers: str) -> str:
-    return f"<tr><td>{first}</td>{''.join(f'<td>{number}</td>' for number in numbers)}</tr>"
-
-
-def _short(value: str | None, length: int) -> str:
-    if value is None:
-        return "<em>none</em>"
-    cut = value if len(value) <= length else value[:length] + "…"
-    return f"<code>{escape(cut)}</code>"
-
-
-def _problems(problems: Sequence[Problem]) -> str:
-    if not problems:
-        return ""
-    rows = "".join(
-        f"<tr><td>{exact(p.rows)}</td><td>{escape(p.what)}</td><td>{_examples(p)}</td></tr>" for p in problems
-    )
-    head = "<tr><th>Rows</th><th>Why</th><th>Such as</th></tr>"
-    return f"<section><h2>Not in the trace</h2><table><thead>{head}</thead><tbody>{rows}</tbody></table></section>"
-
-
-def _examples(problem: Problem) -> str:
-    told = (f"<li>{_short(one.value, VALUE)} in {escape(one.file)}</li>" for one in problem.examples)
-    return f"<ol>{''.join(told)}</ol>"

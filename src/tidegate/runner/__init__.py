@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 
-from tidegate.core import Tick
+from tidegate.core import Sink
 from tidegate.experiment.settings import Experiment
 from tidegate.runner.outcome import Outcome, Say
 from tidegate.store import Store
 
-__all__ = ["Outcome", "run"]
+__all__ = ["Outcome", "Say", "run"]
 
 
-def run(experiment: Experiment, store: Store, say: Say, watch: Callable[[Tick], None]) -> Outcome:
+def run(experiment: Experiment, store: Store, say: Say, sinks: Sequence[Sink] = ()) -> Outcome:
     """Run an experiment on its engine. Whatever ends it, what was seen is in the store."""
     # each only for those who use it: Spark and the simulators are a second of imports
     if experiment.engine == "spark":
-        from tidegate.runner.spark_run import run as run_live  # noqa: PLC0415
+        from tidegate.runner import spark_run  # noqa: PLC0415
 
-        return run_live(experiment, store, say, watch)
-    from tidegate.runner.simulated_run import rehearse  # noqa: PLC0415
+        return spark_run.run(experiment, store, say, sinks)
+    from tidegate.runner import simulated_run  # noqa: PLC0415
 
-    return rehearse(experiment, store, say, watch)
+    return simulated_run.run(experiment, store, say, sinks)

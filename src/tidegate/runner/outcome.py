@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-#: told what the run is doing now
+from tidegate.runs import RunResult
+
+#: called with what the run is doing now
 Say = Callable[[str], None]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Outcome:
+    """`run` is its id in the store; empty, without a result, where it ended before its query started."""
+
     run: str
     status: str
-    result: dict[str, Any]
+    result: RunResult | None = None

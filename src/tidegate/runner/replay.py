@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tidegate.control import Autoscaler, control
-from tidegate.core import Decision, Observation, QueryEnded, Tick
+from tidegate.control import Autoscaler, ticks
+from tidegate.core import Decision, Lever, Observation, QueryEnded, Tick
 
 
 @dataclass(slots=True)
@@ -27,6 +27,10 @@ class Recorded:
     def sleep_until(self, time: float) -> None:
         self._time = time
 
+    @property
+    def levers(self) -> frozenset[Lever]:
+        return frozenset(Lever)
+
     def observe(self) -> Observation:
         if self._seen == len(self.observations):
             raise QueryEnded("the recording is over")
@@ -40,4 +44,4 @@ class Recorded:
 def replay(observations: Sequence[Observation], scaler: Autoscaler, period: float = 1.0) -> Iterator[Tick]:
     """The loop over what was seen then, every `period` seconds."""
     engine = Recorded(observations, period)
-    return control(engine, scaler, engine, period=period)
+    return ticks(engine, scaler, engine, period=period)

@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import replace
 
-from tidegate.core import Tick
+from tidegate.core import Sink
+from tidegate.deployment.simulated import simulate
 from tidegate.experiment.settings import Experiment
-from tidegate.experiment.simulation import oracles, simulate
-from tidegate.profiling.profile import cost
+from tidegate.experiment.simulation import oracles
+from tidegate.profiling.profile import cost, with_profile
 from tidegate.runner.outcome import Outcome, Say
-from tidegate.score.figures import Aims, figures
-from tidegate.store import Store
+from tidegate.runs import RunResult
+from tidegate.score.figures import Objective, figures
+from tidegate.store import Store, StoreSink
 
 
-def rehearse(e: Experiment, store: Store, say: Say, watch: Callable[[Tick], None]) -> Outcome:
+def run(e: Experiment, store: Store, say: Say, sinks: Sequence[Sink] = ()) -> Outcome:
     """Simulate, store each tick, score."""
-    run = store.begin(e.spec(0.0))
-    say(f"run {run}: {e.job} under {e.workload}, {e.policy}, {e.duration:g} s, simulated")
-
-    def seen(tick: Tick) -> None:
-        store.append(run, tick)
-        watch(tick)
-
+    spec = e.spec(start=0.0)
+    id = store.begin(spec)
+    say(f"run {id}: {e.job} under {e.workload}, {e.policy}, {e.duration:g} s, simulated")
     try:
-        trial = simulate(e, watch=seen)
+        trace = simulate(with_profile(e), sinks=(StoreSink(store, id), *sinks))
     except BaseException as error:
         status = "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
-        store.end(run, status)
+        store.end(id, status)
         if status == "failed":
             raise
-        return Outcome(run, status, {})
-    named_by = {key: getattr(e, key) for key in ("job", "workload", "policy", "engine", "mode", "source")}
-    lead = {"run": run, "status": "done", **named_by, "duration": e.duration}
-    measured = figures(trial, Aims(e.slo, e.price), oracles([e])[0])
-    result = {**lead, "offered": round(trial.arrivals.whole), **measured, **cost(e), "rerun_tasks": 0, "verified": None}
-    store.end(run, "done", result)
-    return Outcome(run, "done", result)
+        return Outcome(id, status, RunResult.of(id, status, spec))
+    result = replace(
+        RunResult.of(id, "done", spec),
+        duration=e.duration,
+        offered=round(trace.arrivals.whole),
+        figures=figures(trace, Objective(e.slo, e.price), oracles([e])[0]),
+        profiling=cost(e),
+    )
+    store.end(id, "done", result)
+    return Outcome(id, "done", result)

@@ -1,88 +1,86 @@
-"""A run from the start of Spark to its score."""
+"""A run on Spark, from the start of its cluster to its score."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from pyspark.sql import SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
-
-from tidegate.cluster.jvm_shutdown import finish
-from tidegate.cluster.quota import Quotas, quotas
-from tidegate.cluster.session import Cluster, session, workspace
-from tidegate.control import Autoscaler, control
-from tidegate.core import QueryEnded, QueryFailed, Tick
+from tidegate.cluster.session import workspace
+from tidegate.control import Autoscaler, drive
+from tidegate.core import QueryFailed, Sink, Tick
+from tidegate.deployment.spark import SparkDeployment, SparkHost, spark_host, warm_up
 from tidegate.experiment.settings import Experiment
 from tidegate.jobs import SPARSE, events, job
 from tidegate.kafka import connector
-from tidegate.kafka.process import Order
+from tidegate.kafka.process import ProducerSpec
 from tidegate.runner.outcome import Outcome, Say
-from tidegate.score import score
-from tidegate.sources.embedded import register
-from tidegate.sources.feeds import Embedded, Feed
+from tidegate.runs import RunResult
+from tidegate.score.figures import Objective, figures
+from tidegate.score.recorder import TraceRecorder
+from tidegate.score.trace import Cumulative
 from tidegate.sources.kafka_feed import KafkaFeed
 from tidegate.sources.kafka_topic import Topic
-from tidegate.spark.clock import WallClock
-from tidegate.spark.engine import SparkEngine
-from tidegate.store import Store
-from tidegate.verify.query_sinks import KafkaSink, NoopSink
+from tidegate.store import Store, StoreSink
+from tidegate.verify.query_sinks import KafkaSink
 
-#: in a run's folder, where the revisions of a query in update mode are kept for the check
-RESULT = "result"
 #: seconds from now to the workload's start, in which query and producer come up
 LEAD = 3.0
-#: seconds to wait for a moment without a batch
-QUIET = 20.0
 
 
-def run(experiment: Experiment, store: Store, say: Say, watch: Callable[[Tick], None]) -> Outcome:
+def run(e: Experiment, store: Store, say: Say, sinks: Sequence[Sink] = ()) -> Outcome:
     """Start Spark, stream, scale, verify, score. Whatever ends it, what was seen is in the store, and Spark is gone."""
-    live = _Live(experiment, store, say, watch)
     with workspace() as folder:
+        return _SparkRun(e, store, say, sinks).outcome(folder)
+
+
+def run_on(host: SparkHost, e: Experiment, store: Store, say: Say, sinks: Sequence[Sink] = ()) -> Outcome:
+    """The same on a host that is there already, warm and bound to its quotas."""
+    return _SparkRun(e, store, say, sinks).outcome(host.folder, host)
+
+
+class _SparkRun:
+    """A run while it lasts."""
+
+    def __init__(self, e: Experiment, store: Store, say: Say, sinks: Sequence[Sink]) -> None:
+        self._experiment, self._store, self._say = e, store, say
+        self._recorder = TraceRecorder(native=e.mode == "native")
+        self._others = sinks
+        self._start = time.time()
+        self._spec = e.spec()
+        self._run: str | None = None
+        #: version of Spark's Kafka connector, which may be another than Spark's own
+        self._connector: str | None = None
+        self._result = RunResult("", "running")
+
+    def outcome(self, folder: Path, host: SparkHost | None = None) -> Outcome:
         try:
-            live.go(folder)
+            if host is None:
+                self._go(folder)
+            else:
+                self._stream(host, None)
             status = "done"
         except KeyboardInterrupt:
             status = "interrupted"
         except BaseException:
-            live.finish("failed")
+            self._finish("failed")
             raise
-    return live.finish(status)
+        return self._finish(status)
 
-
-class _Live:
-    """A run while it lasts."""
-
-    def __init__(self, experiment: Experiment, store: Store, say: Say, watch: Callable[[Tick], None]) -> None:
-        self._experiment, self._store = experiment, store
-        self._say, self._watch = say, watch
-        self._start = time.time()
-        self._run: str | None = None
-        #: version of Spark's Kafka connector, which may be another than Spark's own
-        self._connector: str | None = None
-        #: of the result: whether it was checked, and what Kafka held
-        self._found: dict[str, Any] = {"verified": None}
-
-    def go(self, folder: Path) -> None:
+    def _go(self, folder: Path) -> None:
         e = self._experiment
         with ExitStack() as end:
             topic = end.enter_context(self._topic()) if e.kafka else None
-            conf = {**self._jars(), **e.allocation()}
-            cluster = Cluster(e.first, e.maximum, e.master, e.cores, e.memory, e.partition_count, e.ui_port, conf)
             place = e.master or "an embedded cluster"
             self._say(f"starting Spark on {place} with {e.first} executor{'s' if e.first > 1 else ''}")
-            spark = end.enter_context(session(cluster, folder))
+            host = end.enter_context(spark_host(e, folder, {**self._jars(), **e.allocation()}))
             end.callback(self._say, "stopping Spark")
-            register(spark)
             self._say("warming up")
-            self._warm_up(spark, folder / "warm-up")
-            with quotas(str(spark.sparkContext.applicationId), e.quota, e.grace) as kept:
-                self._stream(spark, kept, folder, topic)
+            warm_up(host, e)
+            host.bind()
+            self._stream(host, topic)
 
     @contextmanager
     def _topic(self) -> Iterator[KafkaFeed]:
@@ -94,7 +92,7 @@ class _Live:
         feed = KafkaFeed(topic, e.max_batch_records, e.kafka.patience, self._say)
         feed.use(e.partition_count, make=e.kafka.produce)
         if e.kafka.produce:
-            feed.produce(Order(e.event_options(), e.load().spec(), feed.target()))
+            feed.produce(ProducerSpec(e.event_options(), e.load().spec(), feed.target()))
         try:
             yield feed
         finally:
@@ -107,58 +105,43 @@ class _Live:
         self._connector = found.version
         return {"spark.jars": ",".join(str(jar) for jar in found.jars)}
 
-    def _warm_up(self, spark: SparkSession, folder: Path) -> None:
-        """The same query on a few records that are all there at once: compiled code and Python workers, but no
-        history.
-        """
+    def _stream(self, host: SparkHost, topic: KafkaFeed | None) -> None:
         e = self._experiment
-        brief = replace(
-            e, workload="constant", duration=1.0, peak=20_000.0 * e.partition_count, noise=0.0, workload_seed=None
-        )
-        feed = Embedded(brief.source_options(time.time() - 1))
-        with _query(spark, brief, feed, NoopSink(job(e.job), folder / RESULT, e.verify), folder) as query:
-            query.processAllAvailable()
-
-    def _stream(self, spark: SparkSession, kept: Quotas | None, folder: Path, topic: KafkaFeed | None) -> None:
-        e = self._experiment
-        outlet = self._outlet(folder)
-        self._start = time.time() + (LEAD if e.source == "kafka" else 0.0)
-        feed: Feed = topic or Embedded(e.source_options(self._start))
-        self._run = self._store.begin(e.spec(self._start))
+        sink = None
+        if e.kafka and e.kafka.sink:
+            sink = KafkaSink(job(e.job), e.kafka.bootstrap, e.kafka.sink, e.partition_count)
+        deployment = SparkDeployment(host, e, topic, sink)
+        self._start = time.time() + (LEAD if topic else 0.0)
+        self._spec = e.spec(self._start)
+        self._run = self._store.begin(self._spec)
         self._say(f"run {self._run}: {e.job} under {e.workload}, {e.policy}, {e.duration:g} s")
-        with ExitStack() as end:
-            query = end.enter_context(_query(spark, e, feed, outlet, folder))
-            engine = end.enter_context(
-                closing(SparkEngine(spark, query, quotas=kept, base=feed.base, requested=e.first))
-            )
-            engine.hear, engine.native = feed.report, e.mode == "native"
+        try:
+            deployment.start(self._start)
             if topic:
                 topic.go(self._start)
             scaler = e.autoscaler()
-            while not self._loop(engine, scaler, topic):
-                query = end.enter_context(_query(spark, e, feed, outlet, folder))
-                engine.resume(query)
-            self._let_end(query, engine)
-        self._check(spark, engine, feed, outlet)
+            while not self._follow(deployment, scaler, topic):
+                deployment.resume()
+            deployment.end((self._recorder, StoreSink(self._store, self._run)))
+            deployment.stop()
+            host.release()
+            self._check(deployment, topic)
+        finally:
+            deployment.close()
 
-    def _outlet(self, folder: Path) -> NoopSink | KafkaSink:
-        e = self._experiment
-        if e.kafka and e.kafka.sink:
-            return KafkaSink(job(e.job), e.kafka.bootstrap, e.kafka.sink, e.partition_count)
-        return NoopSink(job(e.job), folder / RESULT, e.verify)
-
-    def _loop(self, engine: SparkEngine, scaler: Autoscaler, topic: KafkaFeed | None) -> bool:
+    def _follow(self, deployment: SparkDeployment, scaler: Autoscaler, topic: KafkaFeed | None) -> bool:
         """True at the run's end; False where the query failed and may go on from its checkpoint."""
         e = self._experiment
+        sinks: tuple[Sink, ...] = (self._recorder, StoreSink(self._store, str(self._run)), *self._others)
+
+        def over(tick: Tick | None) -> bool:
+            if topic:
+                topic.look()
+            passed = time.time() - self._start
+            return passed >= e.duration and (self._drained(deployment) or passed >= e.duration + e.drain)
+
         try:
-            for tick in control(engine, scaler, WallClock(), act=e.mode == "active"):
-                self._store.append(str(self._run), tick)
-                self._watch(tick)
-                if topic:
-                    topic.look()
-                passed = tick.observation.time - self._start
-                if passed >= e.duration and (self._drained(engine) or passed >= e.duration + e.drain):
-                    break
+            drive(deployment.engine, scaler, deployment.clock, sinks, act=e.mode == "active", until=over)
         except QueryFailed as error:
             if topic is None or not topic.recovers():
                 raise
@@ -166,65 +149,36 @@ class _Live:
             return False
         return True
 
-    def _let_end(self, query: StreamingQuery, engine: SparkEngine) -> None:
-        """Stop the query between two batches, and take in what it still tells: a batch that was cut short could have
-        written rows that nobody counts.
-        """
-        deadline = time.monotonic() + QUIET
-        while query.isActive and query.status["isTriggerActive"] and time.monotonic() < deadline:
-            time.sleep(0.05)
-        finish("stopping the query", query.stop)
-        try:
-            while time.monotonic() < deadline + QUIET:
-                tick = Tick(engine.observe())
-                if tick.observation.batches:
-                    self._store.append(str(self._run), tick)
-                time.sleep(0.05)
-        except (QueryEnded, QueryFailed):
-            return
-
-    def _drained(self, engine: SparkEngine) -> bool:
-        e, last = self._experiment, engine.log.batch
+    def _drained(self, deployment: SparkDeployment) -> bool:
+        e, last = self._experiment, deployment.engine.log.batch
         return e.external_source or (last is not None and last.end >= e.load().total(e.duration))
 
-    def _check(self, spark: SparkSession, engine: SparkEngine, feed: Feed, outlet: NoopSink | KafkaSink) -> None:
-        e, last = self._experiment, engine.log.batch
-        if isinstance(feed, KafkaFeed) and (trouble := feed.settle()):
+    def _check(self, deployment: SparkDeployment, topic: KafkaFeed | None) -> None:
+        e, last = self._experiment, deployment.engine.log.batch
+        if topic and (trouble := topic.settle()):
             self._say(trouble)
         if last is None or not e.verify:
             return
         self._say(f"verifying: one batch query over the same {round(last.end):,} records")
-        agrees = outlet.agrees(spark, engine, job(e.job).build(feed.table(spark)))
-        self._found = {"verified": agrees and engine.log.rows_dropped == 0, **outlet.figures()}
-        if isinstance(feed, KafkaFeed):
-            self._found["kafka"] = {**asdict(feed.counted(spark)), "connector": self._connector}
+        self._result = replace(self._result, verified=deployment.agrees(), sink=deployment.sink.counts())
+        if topic:
+            self._result = replace(self._result, kafka=topic.counted(deployment.host.spark, self._connector))
 
-    def finish(self, status: str) -> Outcome:
+    def _finish(self, status: str) -> Outcome:
         if self._run is None:
-            return Outcome("", status, {})
-        result = self._result(status)
-        self._store.end(self._run, status, result)
-        return Outcome(self._run, status, result)
-
-    def _result(self, status: str) -> dict[str, Any]:
+            return Outcome("", status)
         e = self._experiment
         load = None if e.external_source else e.load()
-        ticks = [tick for _, tick in self._store.ticks(str(self._run))]
-        figures = asdict(score(ticks, slo=e.slo, start=self._start, arrived=load.total if load else None))
-        passed = ticks[-1].observation.time - self._start if ticks else 0.0
-        named_by = {key: getattr(e, key) for key in ("job", "workload", "policy", "engine", "mode", "source")}
-        lead = {"run": self._run, "status": status, **named_by, "duration": min(passed, e.duration)}
-        return {**lead, "offered": load.total(passed) if load else None, **figures, **self._found}
-
-
-@contextmanager
-def _query(
-    spark: SparkSession, e: Experiment, feed: Feed, outlet: NoopSink | KafkaSink, folder: Path
-) -> Iterator[StreamingQuery]:
-    writer = outlet.writer(job(e.job).build(feed.stream(spark)))
-    named_writer = writer.queryName(e.job).option("checkpointLocation", str(folder / "checkpoint"))
-    query = named_writer.trigger(processingTime=f"{int(e.trigger * 1000)} milliseconds").start()
-    try:
-        yield query
-    finally:
-        finish("stopping the query", query.stop)
+        trace = self._recorder.trace(self._start, None if load is None else Cumulative.of(load))
+        checked = self._result
+        result = replace(
+            RunResult.of(self._run, status, self._spec),
+            duration=min(trace.until, e.duration),
+            offered=None if load is None else load.total(trace.until),
+            figures=figures(trace, Objective(e.slo, e.price)),
+            verified=checked.verified,
+            kafka=checked.kafka,
+            sink=checked.sink,
+        )
+        self._store.end(self._run, status, result)
+        return Outcome(self._run, status, result)

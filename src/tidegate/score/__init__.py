@@ -1,34 +1,19 @@
-"""How good a run was: `run` from the ticks of a real one, `trial` what any run leaves behind to be measured."""
+"""Scores of runs. `recorder` turns the ticks of a loop into a trace and `figures` scores it, in the same way for real,
+attached, replayed and simulated runs. `oracle` computes the best possible schedule to compare with.
+"""
 
-from __future__ import annotations
-
-from tidegate.score.run import (
-    Arrived,
-    Backlog,
-    Latencies,
-    Latency,
-    Rescales,
-    Score,
-    Slo,
-    Workers,
-    arrivals,
-    score,
-)
+from tidegate.score.figures import Figures, Objective, figures
+from tidegate.score.recorder import TraceRecorder, trace_from_ticks
 from tidegate.score.trace import Cumulative, Finished, Move, RunTrace
 
 __all__ = [
-    "Arrived",
-    "Backlog",
     "Cumulative",
+    "Figures",
     "Finished",
-    "Latencies",
-    "Latency",
     "Move",
-    "Rescales",
+    "Objective",
     "RunTrace",
-    "Score",
-    "Slo",
-    "Workers",
-    "arrivals",
-    "score",
+    "TraceRecorder",
+    "figures",
+    "trace_from_ticks",
 ]

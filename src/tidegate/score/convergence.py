@@ -1,4 +1,4 @@
-"""How long after a step of the workload the executors settle near the oracle's, and in how many moves."""
+"""Time and moves that the executors need to settle near the oracle's after a step of the workload."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import numpy.typing as npt
 from tidegate.score.provision import on_ticks
 from tidegate.score.trace import Array, Cumulative, RunTrace
 
-#: how far from the oracle's executors counts as there
+#: executors within this distance of the oracle's count as converged
 NEAR = 1
-#: and for how many seconds it must stay there
+#: seconds for which they must stay converged
 STAY = 300.0
 #: a change of the rate by more than this share of the peak is a step
 STEP = 0.2
 MINUTE = 60
-#: the shortest time in seconds to see a jump in: it may lie within a second
+#: shortest window in seconds for detecting a jump, which may take less than a second
 SHORT = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """`seconds` from the step at `at` until the executors stayed near the oracle's, `steps` the moves made until then.
+    """`seconds` from the step at `at` until the executors stayed near the oracle's, and the `steps` (moves) it took.
 
-    Both are None where they did not before the next step or the end.
+    Both are None if the executors did not converge before the next step or the end.
     """
 
     at: float
@@ -35,36 +35,36 @@ class Convergence:
     steps: int | None
 
 
-def convergence(trial: RunTrace, oracle: Array, steps: Sequence[float] | None = None) -> list[Convergence]:
-    """After each of `steps`, by default those found in the arrivals. `oracle` has executors for each tick."""
-    found = tuple(steps_of(trial) if steps is None else sorted(steps))
-    far = np.abs(trial.executors - on_ticks(trial, oracle)) > NEAR
-    return [_after(trial, far, step, end) for step, end in pairwise((*found, trial.until))]
+def convergence(trace: RunTrace, oracle: Array, steps: Sequence[float] | None = None) -> list[Convergence]:
+    """One entry per step; by default the steps are detected in the arrivals. `oracle` holds executors per tick."""
+    starts = tuple(steps_of(trace) if steps is None else sorted(steps))
+    far = np.abs(trace.executors - on_ticks(trace, oracle)) > NEAR
+    return [_after(trace, far, step, end) for step, end in pairwise((*starts, trace.until))]
 
 
-def _after(trial: RunTrace, far: npt.NDArray[np.bool_], step: float, end: float) -> Convergence:
-    # the tick before the step tells what there was at the step
-    first = max(int(np.searchsorted(trial.times, step, side="right")) - 1, 0)
-    times = np.clip(np.append(trial.times[first:], end), step, end)
-    away = np.flatnonzero(far[first:])
-    begins, ends = np.append(step, times[away + 1]), np.append(times[away], end)
-    long = np.flatnonzero(ends - begins >= STAY)
-    if not len(long):
+def _after(trace: RunTrace, far: npt.NDArray[np.bool_], step: float, end: float) -> Convergence:
+    # the executors at the step are those seen at the tick before it
+    first = max(int(np.searchsorted(trace.times, step, side="right")) - 1, 0)
+    times = np.clip(np.append(trace.times[first:], end), step, end)
+    far_ticks = np.flatnonzero(far[first:])
+    begins, ends = np.append(step, times[far_ticks + 1]), np.append(times[far_ticks], end)
+    stays = np.flatnonzero(ends - begins >= STAY)
+    if not len(stays):
         return Convergence(step, None, None)
-    there = float(begins[long[0]])
-    return Convergence(step, there - step, int(sum(step <= move.time < there for move in trial.moves)))
+    converged = float(begins[stays[0]])
+    return Convergence(step, converged - step, int(sum(step <= move.time < converged for move in trace.moves)))
 
 
-def steps_of(trial: RunTrace) -> tuple[float, ...]:
-    """When the arrivals of a trial jumped within a tick, to a second."""
-    tick = float(np.median(np.diff(trial.times))) if len(trial.times) > 1 else 1.0
-    return step_times(trial.arrivals, trial.until, tick)
+def steps_of(trace: RunTrace) -> tuple[float, ...]:
+    """Times of jumps in a run's arrivals that happen within a tick, to the second."""
+    tick = float(np.median(np.diff(trace.times))) if len(trace.times) > 1 else 1.0
+    return step_times(trace.arrivals, trace.until, tick)
 
 
 def step_times(arrivals: Cumulative, until: float, tick: float = 1.0) -> tuple[float, ...]:
-    """When the rate jumped: by more than a fifth of the peak from the minute before to the minute after, and as much
-    from the `tick` seconds (5 at least) before to those after. The peak is the highest mean of a minute. Of several
-    within a minute the largest counts.
+    """Times at which the rate jumps: it changes by more than a fifth of the peak, both from the minute before to the
+    minute after and from the `tick` seconds (at least 5) before to those after. The peak is the highest one-minute
+    mean. Of several jumps within a minute only the largest counts.
 
     >>> jump = Cumulative(np.array([0.0, 100.0, 200.0]), np.array([0.0, 1000.0, 3000.0]))  # 10/s, then 20/s
     >>> ramp = Cumulative(np.arange(201.0), np.arange(201.0) ** 2)  # from 0/s to 400/s
@@ -77,20 +77,20 @@ def step_times(arrivals: Cumulative, until: float, tick: float = 1.0) -> tuple[f
     change = _change(totals, MINUTE)
     if not len(change):
         return ()
-    # a hair more, so that exactly a fifth is none whatever the last bit says
+    # slightly more, so that rounding cannot turn a change of exactly a fifth into a jump
     least = STEP * (1 + 1e-9) * (totals[MINUTE:] - totals[:-MINUTE]).max() / MINUTE
     jump = _change(totals, width)[MINUTE - width : len(change) + MINUTE - width]
-    found = np.flatnonzero((np.abs(change) > least) & (np.abs(jump) > least) & (change * jump > 0))
-    return tuple(float(seconds[k] + MINUTE) for k in _largest(found, np.abs(change)))
+    candidates = np.flatnonzero((np.abs(change) > least) & (np.abs(jump) > least) & (change * jump > 0))
+    return tuple(float(seconds[k] + MINUTE) for k in _largest(candidates, np.abs(change)))
 
 
 def _change(totals: Array, width: int) -> Array:
-    """By how much the mean rate of `width` seconds differs from that of those before, from second `width` on."""
+    """Difference between the mean rates of adjacent windows of `width` seconds, from second `width` on."""
     rates = (totals[width:] - totals[:-width]) / width
     return rates[width:] - rates[:-width]
 
 
-def _largest(found: npt.NDArray[np.intp], sizes: Array) -> list[int]:
-    """Of each group of places less than a minute apart the one with the greatest size."""
-    groups = np.split(found, np.flatnonzero(np.diff(found) >= MINUTE) + 1) if len(found) else []
+def _largest(candidates: npt.NDArray[np.intp], sizes: Array) -> list[int]:
+    """The largest candidate of each group of candidates less than a minute apart."""
+    groups = np.split(candidates, np.flatnonzero(np.diff(candidates) >= MINUTE) + 1) if len(candidates) else []
     return [int(group[np.argmax(sizes[group])]) for group in groups]

@@ -1,4 +1,4 @@
-"""What the oracle is told of an engine and of the rules of the game. Seconds, records, records per second."""
+"""What the oracle assumes about an engine, and the terms of a run. Seconds, records, records per second."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from tidegate.score.trace import Array
 
 @dataclass(frozen=True, slots=True)
 class EngineLimits:
-    """How fast an engine can be, and what a change of scale costs it. Each figure the best that the engine can do.
+    """Best-case speed of an engine, and the best-case cost of a rescale.
 
-    Either executors are added while the job runs (`startup`, `warm`), or the job stops and starts again (`outage`).
+    An engine either adds executors while the job runs (`startup`, `warm`) or restarts the job (`outage`).
     """
 
-    #: with 0, 1, 2 … executors; where more are slower it is taken as if they were as fast as fewer
+    #: with 0, 1, 2 … executors; where more executors are slower, the capacity of fewer is assumed
     capacity: tuple[float, ...]
-    #: from asking for executors to having them
+    #: time from the request for executors until they are there
     startup: float = 0.0
-    #: as long as this a new executor does nothing
+    #: time in which a new executor processes nothing
     warm: float = 0.0
-    #: as long as this nothing is done after a change, whether up or down
+    #: time in which nothing is processed after a rescale, up or down
     outage: float = 0.0
-    #: the least time that any record takes
+    #: shortest possible latency of a record
     floor: float = 0.0
 
     def __post_init__(self) -> None:
-        told = (*self.capacity, self.startup, self.warm, self.outage, self.floor)
-        if not all(math.isfinite(value) and value >= 0 for value in told):
-            raise InvalidInput(f"a plant's figures must be finite and at least 0, got {self}")
+        values = (*self.capacity, self.startup, self.warm, self.outage, self.floor)
+        if not all(math.isfinite(value) and value >= 0 for value in values):
+            raise InvalidInput(f"engine limits must be finite and at least 0, got {self}")
         if self.outage > 0 and (self.startup > 0 or self.warm > 0):
-            raise InvalidInput(f"a plant with an outage has neither startup nor warm, got {self}")
+            raise InvalidInput(f"engine limits with an outage must have neither startup nor warm, got {self}")
 
     def rates(self, limits: Limits) -> Array:
-        """With minimum to maximum executors, never falling."""
+        """Capacity with minimum to maximum executors, never decreasing."""
         if len(self.capacity) <= limits.maximum:
-            known = len(self.capacity) - 1
-            raise InvalidInput(f"need the capacity of 0 to {limits.maximum} executors, got it of 0 to {known}")
+            highest = len(self.capacity) - 1
+            raise InvalidInput(f"need the capacity of 0 to {limits.maximum} executors, got it of 0 to {highest}")
         return np.maximum.accumulate(np.array(self.capacity))[limits.minimum : limits.maximum + 1]
 
     def ahead(self, step: float) -> float:
-        """How long executors work in the step in which they are asked for.
+        """Seconds that new executors work in the step in which they are requested.
 
         >>> [EngineLimits((0, 1), startup=startup, warm=2).ahead(15) for startup in (0, 4, 15, 20)]
         [13, 9, 0.0, 0.0]
@@ -52,18 +52,18 @@ class EngineLimits:
         return max(0.0, step - self.startup - self.warm)
 
     def paid(self, plan: Array, step: float) -> float:
-        """Worker-seconds of a plan: executors are paid from the tick at which they are asked for.
+        """Worker-seconds of a plan. Executors are paid from the tick at which they are requested.
 
         >>> EngineLimits((0, 1, 2)).paid(np.array([1.0, 2.0, 1.0, 1.0]), 10)
         50.0
         """
-        most = plan[:-1] if self.outage > 0 else np.maximum(plan[:-1], plan[1:])
-        return float(most.sum()) * step
+        executors = plan[:-1] if self.outage > 0 else np.maximum(plan[:-1], plan[1:])
+        return float(executors.sum()) * step
 
     def steps_down(self, step: float) -> int:
-        """Ticks from a change to the first that sees what it added; 0 where the job never stops.
+        """Ticks from a rescale to the first tick that sees the added executors; 0 if the job never stops.
 
-        Executors that start to work at a tick are seen by the next one: so the simulated operators do it.
+        As with the simulated operators, executors that start to work at a tick are seen at the next one.
 
         >>> [EngineLimits((0, 1), outage=outage).steps_down(15) for outage in (0, 10, 15, 40)]
         [0, 1, 2, 3]
@@ -73,7 +73,7 @@ class EngineLimits:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What every policy has to keep to: limits, the executors it starts with, the SLO, seconds from tick to tick."""
+    """What every policy has to respect: limits, initial executors, the SLO, and the seconds between ticks."""
 
     limits: Limits
     initial: int

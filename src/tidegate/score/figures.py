@@ -1,35 +1,121 @@
-"""All figures of a trial as plain values, under the keys of a run's JSON."""
+"""The figures of a run, computed from its trace. Times are in seconds, shares between 0 and 1; None is unknown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from tidegate.score.convergence import convergence
+from tidegate.score.convergence import Convergence, convergence
 from tidegate.score.latency import LatencyDistribution, done, lost
-from tidegate.score.provision import provision
-from tidegate.score.recovery import recovery
+from tidegate.score.provision import Provision, provision
+from tidegate.score.recovery import Recovery, recovery
 from tidegate.score.trace import Array, RunTrace
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Aims:
-    """What a run is held to: the latency that records should keep, and the price of an executor for an hour."""
+class Objective:
+    """What a run is measured against: the latency objective, and the price of an executor-hour."""
 
     slo: float
     price: float | None = None
 
 
-class Best(Protocol):
-    """What is needed of an oracle here."""
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Over all records that arrived; unfinished records count with their age at the end."""
+
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True)
+class Slo:
+    """`violated` is the share of records that took longer than `target`."""
+
+    target: float
+    violated: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Executors paid for, from request to removal as clouds bill them, and executors seen."""
+
+    mean: float
+    #: the most executors seen
+    max: int
+    #: worker-seconds
+    seconds: float
+    #: unknown for runs scored by earlier versions
+    seen_mean: float | None = None
+    seen_seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rescales:
+    count: int = 0
+    up: int = 0
+    down: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    max: float
+    final: float
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Records per second offered and processed over the whole run, and their ratio."""
+
+    offered: float | None
+    processed: float | None
+    ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstOracle:
+    """The oracle's worker-seconds, the run's divided by them, and the share of records late even with the oracle."""
+
+    seconds: float
+    ratio: float | None
+    violated: float
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """All figures of a run, under the names used in its JSON."""
+
+    processed: int
+    lost: int
+    latency: Latency | None
+    slo: Slo
+    workers: Workers | None
+    rescales: Rescales
+    backlog: Backlog | None
+    throughput: Throughput
+    convergence: tuple[Convergence, ...] = ()
+    recovery: tuple[Recovery, ...] = ()
+    provision: Provision | None = None
+    oracle: AgainstOracle | None = None
+    cost: float | None = None
+    rerun_tasks: int = 0
+
+
+class Schedule(Protocol):
+    """The part of an oracle that scoring needs."""
 
     @property
     def executors(self) -> npt.NDArray[Any]:
-        """For each tick of the trial."""
+        """Executors at each tick of the trace."""
 
     @property
     def seconds(self) -> float:
@@ -37,106 +123,121 @@ class Best(Protocol):
 
     @property
     def late(self) -> float:
-        """The share of records that its executors are late for."""
+        """Share of records that are late with this schedule."""
 
 
 def figures(
-    trial: RunTrace, aims: Aims, oracle: Best | None = None, steps: Sequence[float] | None = None
-) -> dict[str, Any]:
-    """The figures of a run's JSON and the papers'. Without an oracle there is nothing to converge to.
+    trace: RunTrace, objective: Objective, oracle: Schedule | None = None, steps: Sequence[float] | None = None
+) -> Figures:
+    """Score a run. Without an oracle there is no convergence.
 
-    `steps` are the workload's steps, where they are known; searching them in the arrivals costs as much as the
-    percentiles. Floats have nine digits, so that machines agree.
+    `steps` are the times of the workload's steps, if known: detecting them in the arrivals costs as much as the
+    percentiles. Floats are rounded to nine digits, so that all machines agree.
     """
-    spent, ages = workers(trial), LatencyDistribution.of(trial)
-    seconds = spent["seconds"] if spent else None
-    found = {
-        "processed": round(_processed(trial)),
-        "lost": round(lost(trial)),
-        "latency": latency(ages),
-        "slo": {"target": aims.slo, "violated": ages.share_above(aims.slo) if len(ages.counts) else None},
-        "workers": spent,
-        "rescales": rescales(trial),
-        "backlog": backlog(trial),
-        "throughput": throughput(trial),
-        "convergence": [asdict(each) for each in convergence(trial, oracle.executors, steps)] if oracle else [],
-        "recovery": [asdict(each) for each in recovery(trial)],
-        "provision": asdict(provision(trial, oracle.executors)) if oracle else None,
-        "oracle": _against(oracle, seconds) if oracle else None,
-        "cost": None if aims.price is None or seconds is None else seconds / 3600 * aims.price,
-    }
-    return {key: digits(value) for key, value in found.items()}
+    spent = workers(trace)
+    latencies = distribution(trace)
+    seconds = None if spent is None else spent.seconds
+    return rounded(
+        Figures(
+            processed=round(_processed(trace)),
+            lost=round(lost(trace)),
+            latency=None if latencies is None else latency(latencies),
+            slo=Slo(objective.slo, None if latencies is None else latencies.share_above(objective.slo)),
+            workers=spent,
+            rescales=rescales(trace),
+            backlog=backlog(trace),
+            throughput=throughput(trace),
+            convergence=tuple(convergence(trace, oracle.executors, steps)) if oracle else (),
+            recovery=tuple(recovery(trace)),
+            provision=provision(trace, oracle.executors) if oracle else None,
+            oracle=_against(oracle, seconds) if oracle else None,
+            cost=None if objective.price is None or seconds is None else seconds / 3600 * objective.price,
+            rerun_tasks=trace.rerun_tasks,
+        )
+    )
 
 
-def latency(ages: LatencyDistribution) -> dict[str, float] | None:
-    """Over records; None where none arrived."""
-    if not len(ages.counts):
+def distribution(trace: RunTrace) -> LatencyDistribution | None:
+    """None if no records arrived, or their arrival times are unknown."""
+    if not trace.dated:
         return None
-    p50, p95, p99 = ages.percentiles([0.5, 0.95, 0.99])
-    return {"mean": ages.mean, "p50": p50, "p95": p95, "p99": p99, "max": ages.max}
+    latencies = LatencyDistribution.of(trace)
+    return latencies if len(latencies.counts) else None
 
 
-def workers(trial: RunTrace) -> dict[str, float] | None:
-    """From tick to tick, paid from being asked for until gone, as clouds bill; None with fewer than two ticks."""
-    if len(trial.times) < 2:
+def latency(latencies: LatencyDistribution) -> Latency:
+    p50, p95, p99 = latencies.percentiles([0.5, 0.95, 0.99])
+    return Latency(latencies.mean, p50, p95, p99, latencies.max)
+
+
+def workers(trace: RunTrace) -> Workers | None:
+    """Integrated from tick to tick; None with fewer than two ticks."""
+    if len(trace.times) < 2:
         return None
-    seconds = float((paid(trial) * np.diff(trial.times)).sum())
-    span = float(trial.times[-1] - trial.times[0])
-    return {"mean": seconds / span, "max": int(trial.executors.max()), "seconds": seconds}
+    lengths = np.diff(trace.times)
+    span = float(trace.times[-1] - trace.times[0])
+    seconds, seen = float((paid(trace) * lengths).sum()), float((trace.executors[:-1] * lengths).sum())
+    return Workers(seconds / span, int(trace.executors.max()), seconds, seen / span, seen)
 
 
-def paid(trial: RunTrace) -> Array:
-    """Executors from each tick to the next: those that were there, and those that were asked for by then."""
-    most: Array = np.maximum(trial.executors[:-1], trial.requested[1:])
-    return most
+def paid(trace: RunTrace) -> Array:
+    """Executors paid for from each tick to the next: the larger of those present and those requested by then."""
+    executors: Array = np.maximum(trace.executors[:-1], trace.requested[1:])
+    return executors
 
 
-def rescales(trial: RunTrace) -> dict[str, int]:
-    """Actions, not changes of the observed count; one that leaves the total as it was is neither up nor down."""
-    up = sum(move.after > move.before for move in trial.moves)
-    down = sum(move.after < move.before for move in trial.moves)
-    return {"count": up + down, "up": up, "down": down}
+def rescales(trace: RunTrace) -> Rescales:
+    """Counts actions, not changes of the observed number. An action that keeps the total is neither up nor down."""
+    up = sum(move.after > move.before for move in trace.moves)
+    down = sum(move.after < move.before for move in trace.moves)
+    return Rescales(up + down, up, down)
 
 
-def backlog(trial: RunTrace) -> dict[str, float] | None:
-    """At the ticks and at the end, from what had arrived and what was done."""
-    if not len(trial.times):
+def backlog(trace: RunTrace) -> Backlog | None:
+    """Records arrived but not finished, at the ticks and at the end."""
+    if not len(trace.times) or not trace.dated:
         return None
-    moments = np.append(trial.times, trial.until)
-    order = np.argsort(trial.finished.times, kind="stable")
-    reached = np.maximum.accumulate(np.append(trial.arrivals.totals[0], trial.finished.ends[order]))
-    taken = reached[np.searchsorted(trial.finished.times[order], moments, side="right")]
-    waiting = np.maximum(trial.arrivals.by(moments) - taken, 0.0)
-    return {"max": float(waiting.max()), "final": float(waiting[-1])}
+    moments = np.append(trace.times, trace.until)
+    order = np.argsort(trace.finished.times, kind="stable")
+    reached = np.maximum.accumulate(np.append(trace.arrivals.totals[0], trace.finished.ends[order]))
+    taken = reached[np.searchsorted(trace.finished.times[order], moments, side="right")]
+    waiting = np.maximum(trace.arrivals.by(moments) - taken, 0.0)
+    return Backlog(float(waiting.max()), float(waiting[-1]))
 
 
-def throughput(trial: RunTrace) -> dict[str, float | None]:
-    """Records per second that were offered and processed from the start to the end, and their ratio."""
-    if trial.until <= 0:
-        return {"offered": None, "processed": None, "ratio": None}
-    processed, offered = _processed(trial), float(trial.arrivals.by(trial.until) - trial.arrivals.totals[0])
-    ratio = processed / offered if offered else None
-    return {"offered": offered / trial.until, "processed": processed / trial.until, "ratio": ratio}
+def throughput(trace: RunTrace) -> Throughput:
+    if trace.until <= 0:
+        return Throughput(None, None, None)
+    processed = _processed(trace)
+    if not trace.dated:
+        return Throughput(None, processed / trace.until, None)
+    offered = float(trace.arrivals.by(trace.until) - trace.arrivals.totals[0])
+    return Throughput(offered / trace.until, processed / trace.until, processed / offered if offered else None)
 
 
-def digits(value: Any) -> Any:
-    """Values within values, their floats rounded to nine significant digits.
+def rounded(value: T) -> T:
+    """A value, or nested values, with all floats rounded to nine significant digits.
 
-    >>> digits({"a": [1 / 3, 2], "b": 123456789012.0, "c": None})
-    {'a': [0.333333333, 2], 'b': 123456789000.0, 'c': None}
+    >>> rounded(Backlog(1 / 3, 123456789012.0)), rounded(2)
+    (Backlog(max=0.333333333, final=123456789000.0), 2)
     """
-    if isinstance(value, float):
-        return float(f"{value:.9g}")
-    if isinstance(value, dict):
-        return {key: digits(inner) for key, inner in value.items()}
-    return [digits(inner) for inner in value] if isinstance(value, list) else value
+    untyped: Any = value
+    if isinstance(untyped, float):
+        untyped = float(f"{untyped:.9g}")
+    elif isinstance(untyped, tuple):
+        untyped = tuple(rounded(item) for item in untyped)
+    elif is_dataclass(untyped):
+        kind: Any = type(untyped)
+        untyped = kind(**{field.name: rounded(getattr(untyped, field.name)) for field in fields(untyped)})
+    result: T = untyped
+    return result
 
 
-def _processed(trial: RunTrace) -> float:
-    portions = done(trial)
+def _processed(trace: RunTrace) -> float:
+    portions = done(trace)
     return float((portions.ends - portions.begins).sum())
 
 
-def _against(oracle: Best, seconds: float | None) -> dict[str, float | None]:
+def _against(oracle: Schedule, seconds: float | None) -> AgainstOracle:
     best = float(oracle.seconds)
-    return {"seconds": best, "ratio": seconds / best if seconds and best else None, "violated": float(oracle.late)}
+    return AgainstOracle(best, seconds / best if seconds and best else None, float(oracle.late))

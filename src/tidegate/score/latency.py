@@ -1,7 +1,8 @@
-"""Latency over the records of a run, exact without touching one.
+"""The exact latency distribution over the records of a run, without looking at single records.
 
-Between two points of the arrivals records come evenly, and a portion's are all done at once: so over each such piece
-the age at the end falls by a straight line, and shares, means and percentiles are sums over pieces.
+Between two points of the arrivals, records arrive evenly, and all records of a portion finish at the same time. So the
+age of records when they finish falls linearly over each such piece, and shares, means and percentiles are sums over
+pieces.
 """
 
 from __future__ import annotations
@@ -14,25 +15,25 @@ import numpy.typing as npt
 
 from tidegate.score.trace import Array, Cumulative, Finished, RunTrace
 
-#: a piece of fewer records than this is an error of rounding, and would decide the maximum
+#: a piece with fewer records than this is a rounding error, which could determine the maximum
 SLIVER = 1e-3
-#: a gap between portions holds a record from here on
-RECORD = 0.5
-#: how exactly a percentile is searched for, in seconds
+#: smallest gap between portions that holds a record: loads have fractions of records, which are never finished
+RECORD = 1 - 1e-6
+#: precision of percentiles, in seconds
 EXACT = 1e-4
-#: share of records by which a level may be missed, so that the last bit of a sum decides nothing
+#: share of records by which a level may be missed, so that rounding errors do not matter
 SLACK = 1e-9
-#: from so many pieces on it pays to leave out those that are decided
+#: number of pieces from which on it pays to drop those that cannot change the result
 MANY = 3000
 
 
 @dataclass(frozen=True, slots=True)
 class LatencyDistribution:
-    """Pieces of records whose ages at their end fell evenly from `oldest` to `youngest`, `counts` records each.
+    """Pieces of `counts` records each, whose ages when they finished fall linearly from `oldest` to `youngest`.
 
     >>> arrivals = Cumulative(np.array([0.0, 10.0]), np.array([0.0, 100.0]))
-    >>> one = LatencyDistribution.at(Finished(np.array([12.0]), np.array([0.0]), np.array([100.0])), arrivals)
-    >>> one.max, one.mean, one.percentile(0.5), one.share_above(7)  # records of t = 0..10, done at 12: 2..12 s
+    >>> batch = LatencyDistribution.at(Finished(np.array([12.0]), np.array([0.0]), np.array([100.0])), arrivals)
+    >>> batch.max, batch.mean, batch.percentile(0.5), batch.share_above(7)  # records of t = 0..10, done at 12: 2..12 s
     (12.0, 7.0, 7.0, 0.5)
     """
 
@@ -43,18 +44,19 @@ class LatencyDistribution:
     densities: Array
 
     @classmethod
-    def of(cls, trial: RunTrace) -> LatencyDistribution:
-        """Of all records that arrived by the end of a trial.
+    def of(cls, trace: RunTrace) -> LatencyDistribution:
+        """The distribution over all records that arrived by the end of a run.
 
-        Those that were not done by then, lost ones too, count with the age they had then.
+        Unfinished and lost records count with their age at the end.
         """
-        return cls.at(everything(trial), trial.arrivals)
+        return cls.at(everything(trace), trace.arrivals)
 
     @classmethod
     def at(cls, portions: Finished, arrivals: Cumulative) -> LatencyDistribution:
-        """Of the records of some portions."""
-        finished, counts, first, last = _pieces(portions, arrivals)
-        # in place: on large arrays memory costs more than arithmetic
+        """The distribution over the records of portions, from their creation times if known, else from the arrivals."""
+        pieces = _all_pieces(portions, arrivals) if portions.created else _pieces(portions, arrivals)
+        finished, counts, first, last = pieces
+        # in place, because on large arrays memory costs more than arithmetic
         oldest, youngest = np.subtract(finished, first, out=first), np.subtract(finished, last, out=last)
         np.maximum(oldest, 0.0, out=oldest)
         np.maximum(youngest, 0.0, out=youngest)
@@ -66,7 +68,7 @@ class LatencyDistribution:
 
     @property
     def mean(self) -> float:
-        """Exact: over a straight piece the mean is its middle. Of no records it is not defined."""
+        """Exact, as the mean of a linear piece is its middle. Undefined without records."""
         return float((self.counts * (self.oldest + self.youngest)).sum()) / 2 / self.records
 
     @property
@@ -77,19 +79,19 @@ class LatencyDistribution:
         return self._above(latency) / self.records
 
     def percentile(self, level: float) -> float:
-        """The latency that a share `level` of the records kept within, to a tenth of a millisecond."""
+        """The latency that a share `level` of the records does not exceed, to a tenth of a millisecond."""
         return self.percentiles([level])[0]
 
     def percentiles(self, levels: Sequence[float]) -> list[float]:
-        """Of levels in rising order, in one search."""
+        """Percentiles for levels in ascending order, in one search."""
         records = self.records
         allowed = [(1 - level + SLACK) * records for level in levels]
         above = self._above(0.0)
-        at_once = sum(above <= most for most in allowed)
-        return [0.0] * at_once + self._crossings(allowed[at_once:], 0.0, self.max)
+        zeros = sum(above <= most for most in allowed)
+        return [0.0] * zeros + self._crossings(allowed[zeros:], 0.0, self.max)
 
     def ecdf(self, points: int = 200) -> list[tuple[float, float]]:
-        """Latencies, and the share of records within each: close together where there are many records."""
+        """Latencies with the share of records that do not exceed them; denser where there are more records."""
         if not len(self.counts):
             return []
         order = np.argsort(self.youngest, kind="stable")
@@ -103,7 +105,9 @@ class LatencyDistribution:
         return float(np.minimum(np.maximum(over, 0.0, out=over), self.counts, out=over).sum())
 
     def _crossings(self, allowed: list[float], low: float, high: float) -> list[float]:
-        """From which latency in `[low, high]` on no more records are above than each of some falling numbers."""
+        """For each number in `allowed` (descending), the lowest latency in `[low, high]` that at most so many records
+        exceed.
+        """
         while allowed and high - low > EXACT:
             middle = (low + high) / 2
             above = self._above(middle)
@@ -117,54 +121,55 @@ class LatencyDistribution:
         return [round(high, 4)] * len(allowed)
 
     def _narrowed(self, allowed: list[float], low: float, high: float) -> list[float]:
-        """The same from only those pieces which a latency in `[low, high]` can split."""
-        some = np.flatnonzero(self._split(low, high))
-        kept = LatencyDistribution(self.oldest[some], self.youngest[some], self.counts[some], self.densities[some])
+        """The same search over only those pieces that a latency in `[low, high]` can split."""
+        at = np.flatnonzero(self._split(low, high))
+        pieces = LatencyDistribution(self.oldest[at], self.youngest[at], self.counts[at], self.densities[at])
         above = float(self.counts[self.youngest >= high].sum())
-        return kept._crossings([most - above for most in allowed], low, high)
+        return pieces._crossings([most - above for most in allowed], low, high)
 
     def _split(self, low: float, high: float) -> npt.NDArray[np.bool_]:
         return (self.oldest > low) & (self.youngest < high)
 
 
-def done(trial: RunTrace) -> Finished:
-    """The portions that were finished by the end."""
-    f = trial.finished
-    if not len(f.times) or f.times.max() <= trial.until:
-        return f
-    kept = f.times <= trial.until
-    return Finished(f.times[kept], f.begins[kept], f.ends[kept])
+def done(trace: RunTrace) -> Finished:
+    """The portions finished by the end."""
+    finished = trace.finished
+    if not len(finished.times) or finished.times.max() <= trace.until:
+        return finished
+    return finished.only(finished.times <= trace.until)
 
 
-def everything(trial: RunTrace) -> Finished:
-    """Portions of all that had arrived by the end: the finished ones, then the rest as if done at the end."""
-    first, last = float(trial.arrivals.totals[0]), float(trial.arrivals.by(trial.until))
-    return _closed(trial, *_gaps(done(trial), first, last))
+def everything(trace: RunTrace) -> Finished:
+    """Portions of all records that had arrived by the end: finished ones, then the rest as if finished at the end."""
+    first, last = float(trace.arrivals.totals[0]), float(trace.arrivals.by(trace.until))
+    finished = done(trace)
+    return finished.and_rest(*_gaps(finished, first, last), trace.until)
 
 
-def served(trial: RunTrace) -> Finished:
-    """The same without records that were lost: only what still waits at the end is added."""
-    reached = done(trial).ends.max(initial=float(trial.arrivals.totals[0]))
-    begins, ends = np.array([reached]), np.array([float(trial.arrivals.by(trial.until))])
+def served(trace: RunTrace) -> Finished:
+    """Like `everything` without lost records: only those still waiting at the end are added."""
+    finished = done(trace)
+    reached = finished.ends.max(initial=float(trace.arrivals.totals[0]))
+    begins, ends = np.array([reached]), np.array([float(trace.arrivals.by(trace.until))])
     waiting = ends - begins >= RECORD
-    return _closed(trial, begins[waiting], ends[waiting])
+    return finished.and_rest(begins[waiting], ends[waiting], trace.until)
 
 
-def _closed(trial: RunTrace, begins: Array, ends: Array) -> Finished:
-    f = done(trial)
-    times = np.append(f.times, np.full(len(begins), trial.until))
-    return Finished(times, np.append(f.begins, begins), np.append(f.ends, ends))
-
-
-def lost(trial: RunTrace) -> float:
-    """Records between portions: later ones were taken, and they never."""
-    last = trial.finished.ends.max(initial=0.0)
-    begins, ends = _gaps(trial.finished, float(trial.arrivals.totals[0]), float(last))
-    return float((ends - begins).sum())
+def lost(trace: RunTrace) -> float:
+    """Records between portions, which were skipped, and records of a portion that no task read."""
+    finished = trace.finished
+    last = finished.ends.max(initial=0.0)
+    begins, ends = _gaps(finished, float(trace.arrivals.totals[0]), float(last))
+    skipped = float((ends - begins).sum())
+    if finished.rows is None:
+        return skipped
+    unread = finished.ends - finished.begins - finished.rows
+    # simulated record counts are not whole numbers
+    return skipped + float(unread[unread >= 1.0].sum())
 
 
 def _gaps(portions: Finished, first: float, last: float) -> tuple[Array, Array]:
-    """Where records from `first` to `last` are in no portion."""
+    """Begins and ends of the ranges between `first` and `last` that are in no portion."""
     order = np.argsort(portions.begins, kind="stable")
     reached = np.maximum.accumulate(np.concatenate([[first], portions.ends[order]]))
     following = np.concatenate([portions.begins[order], [last]])
@@ -172,10 +177,25 @@ def _gaps(portions: Finished, first: float, last: float) -> tuple[Array, Array]:
     return reached[gap], following[gap]
 
 
+def _all_pieces(portions: Finished, arrivals: Cumulative) -> tuple[Array, Array, Array, Array]:
+    """Portions with creation times, cut at their quantiles; other portions as in `_pieces`."""
+    dated = np.array([bool(quantiles) for quantiles in portions.created])
+    parts = [_pieces(portions.only(~dated), arrivals)]
+    each = zip(portions.times, portions.begins, portions.ends, portions.created, strict=True)
+    for time, begin, end, quantiles in each:
+        if quantiles and end > begin:
+            created = np.array(quantiles if len(quantiles) > 1 else quantiles * 2)
+            pieces = len(created) - 1
+            counts = np.full(pieces, (end - begin) / pieces)
+            parts.append((np.full(pieces, time), counts, created[:-1].copy(), created[1:].copy()))
+    finished, counts, first, last = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return finished, counts, first, last
+
+
 def _pieces(portions: Finished, arrivals: Cumulative) -> tuple[Array, Array, Array, Array]:
-    """Each portion, cut where the arrivals bend: when a piece was done, its records, when its first and last came."""
-    held = portions.ends > portions.begins
-    begins, ends = portions.begins[held], portions.ends[held]
+    """Portions cut where the arrivals bend: finish times, record counts, arrivals of the first and the last record."""
+    nonempty = portions.ends > portions.begins
+    begins, ends = portions.begins[nonempty], portions.ends[nonempty]
     totals, starts, paces = _lines(arrivals, begins.min(initial=0.0), ends.max(initial=0.0))
     line = np.searchsorted(totals, begins, side="right") - 1
     pieces = np.searchsorted(totals, ends, side="left") - line
@@ -183,7 +203,7 @@ def _pieces(portions: Finished, arrivals: Cumulative) -> tuple[Array, Array, Arr
     lines = np.arange(pieces.sum()) + np.repeat(line - following + pieces, pieces)
     low, high = totals[lines], totals[lines + 1]
     low[following - pieces], high[following - 1] = begins, ends
-    start, pace, finished = starts[lines], paces[lines], np.repeat(portions.times[held], pieces)
+    start, pace, finished = starts[lines], paces[lines], np.repeat(portions.times[nonempty], pieces)
     counts = high - low
     real = counts >= SLIVER
     if not real.all():
@@ -199,9 +219,9 @@ def _on(start: Array, pace: Array, records: Array) -> Array:
 
 
 def _lines(arrivals: Cumulative, least: float, most: float) -> tuple[Array, Array, Array]:
-    """The arrivals as lines, `time = start + pace * record` from one total to the next.
+    """The arrivals as lines `time = start + pace * record` from one total to the next.
 
-    What is beyond them, down to `least` and up to `most`, came with the first or the last.
+    Records before and after them, down to `least` and up to `most`, arrive with the first and the last one.
     """
     low, high = min(least, float(arrivals.totals[0])) - 1, max(most, float(arrivals.totals[-1])) + 1
     totals = np.concatenate([[low], arrivals.totals, [high]])

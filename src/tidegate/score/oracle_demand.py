@@ -1,4 +1,4 @@
-"""What must have been served by each tick, so that as few records are late as can be."""
+"""The records that must be served by each tick so that as few as possible are late."""
 
 from __future__ import annotations
 
@@ -16,72 +16,72 @@ Whole = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """Of several workloads, one a row, at each tick a column."""
+    """One row per workload, one column per tick."""
 
-    #: no more can have been served
+    #: the most that can have been served
     most: Array
-    #: no less may have been served
+    #: the least that must have been served
     need: Array
-    #: share of records that are late at best
+    #: share of records that are late in the best case
     late: Array
-    #: what is lost by rounding
+    #: tolerance for rounding errors
     slack: Array
-    #: for each step, one fewer than ticks, how much faster than its capacity the engine is
+    #: speed of the engine in each step, relative to its capacity; one column fewer than ticks
     pace: Array
 
     def only(self, rows: Sequence[int]) -> Demand:
         return Demand(self.most[rows], self.need[rows], self.late[rows], self.slack[rows], self.pace[rows])
 
 
-def demand(plant: EngineLimits, terms: Terms, arrivals: Sequence[Cumulative], pace: Array) -> Demand:
-    """A record is late if it was not served by the first tick at which it was older than the SLO.
+def demand(engine: EngineLimits, terms: Terms, arrivals: Sequence[Cumulative], pace: Array) -> Demand:
+    """The demand of workloads. A record is late if the first tick at which it is older than the SLO finds it unserved.
 
-    So those due between two ticks are late as far as they were not served by the second, and where all of them are
-    late anyhow that tick asks for nothing. Besides what is due, so much is needed that the maximum can do the rest.
+    So records due between two ticks are late if they are not served by the second one. If all of them are late in any
+    case, that tick requires nothing. Each tick also requires enough that the maximum of executors can do the rest.
     """
     times: Array = np.arange(pace.shape[1] + 1, dtype=np.float64) * terms.step
-    most = np.array([seen.by(times - plant.floor) for seen in arrivals])
-    due = np.array([_due(seen, times - terms.slo) for seen in arrivals])
+    most = np.array([workload.by(times - engine.floor) for workload in arrivals])
+    due = np.array([_due(workload, times - terms.slo) for workload in arrivals])
     before = np.concatenate([np.zeros((len(due), 1)), due[:, :-1]], axis=1)
-    whole = np.array([max(seen.whole, 1e-9) for seen in arrivals])
-    slack = 1e-9 * whole
-    served = _fastest(plant, terms, (most, pace), (due, before))
+    totals = np.array([max(workload.whole, 1e-9) for workload in arrivals])
+    slack = 1e-9 * totals
+    served = _fastest(engine, terms, (most, pace), (due, before))
     missed = np.maximum(due - np.maximum(served, before), 0.0)
-    late = np.where(missed <= slack[:, None], 0.0, missed).sum(axis=1) / whole
-    nothing = (due <= before) | (served <= before)
-    fastest = float(plant.rates(terms.limits)[-1]) * terms.step * pace
-    need = _reachable(np.where(nothing, 0.0, np.minimum(due, served)), fastest)
+    late = np.where(missed <= slack[:, None], 0.0, missed).sum(axis=1) / totals
+    nothing_required = (due <= before) | (served <= before)
+    fastest = float(engine.rates(terms.limits)[-1]) * terms.step * pace
+    need = _reachable(np.where(nothing_required, 0.0, np.minimum(due, served)), fastest)
     return Demand(most, need, late, slack, pace)
 
 
-def _due(seen: Cumulative, times: Array) -> Array:
-    """Records that were there from the start arrived at the start, not before."""
-    due: Array = np.where(times < seen.times[0], 0.0, seen.by(times))
+def _due(arrivals: Cumulative, times: Array) -> Array:
+    """Records that are present from the start count as arrived at the start, not before."""
+    due: Array = np.where(times < arrivals.times[0], 0.0, arrivals.by(times))
     return due
 
 
 def _reachable(need: Array, fastest: Array) -> Array:
-    """With at most so much in each step, what must be done by each tick for those that follow."""
-    gone = np.concatenate([np.zeros((len(need), 1)), np.cumsum(fastest, axis=1)], axis=1)
-    reach: Array = np.maximum.accumulate((need - gone)[:, ::-1], axis=1)[:, ::-1] + gone
-    wanted: Array = np.maximum(reach, 0.0)
-    return wanted
+    """What must be served by each tick so that later ticks can be met with at most `fastest` in each step."""
+    fastest_by = np.concatenate([np.zeros((len(need), 1)), np.cumsum(fastest, axis=1)], axis=1)
+    required: Array = np.maximum.accumulate((need - fastest_by)[:, ::-1], axis=1)[:, ::-1] + fastest_by
+    positive: Array = np.maximum(required, 0.0)
+    return positive
 
 
-def _fastest(plant: EngineLimits, terms: Terms, load: tuple[Array, Array], deadlines: tuple[Array, Array]) -> Array:
-    """Served by each tick on the path with the fewest late records.
+def _fastest(engine: EngineLimits, terms: Terms, load: tuple[Array, Array], deadlines: tuple[Array, Array]) -> Array:
+    """Records served by each tick on the path with the fewest late records.
 
-    Without outages that is the maximum as soon as possible. With them it is one change to the maximum at some tick, or
-    none at all: a path that changes at a tick is nowhere ahead of one that goes to the maximum there and stays.
+    Without outages this path goes to the maximum as soon as possible. With outages it changes to the maximum once at
+    some tick, or never: a path that changes at a tick is nowhere ahead of one that goes to the maximum there and stays.
     """
     most, pace = load
     steps = most.shape[1] - 1
-    if plant.outage == 0:
-        return _served(most, _adding(plant, terms, steps) * pace)
-    served = _served(most, _restarting(plant, terms, np.array([0]), steps))
+    if engine.outage == 0:
+        return _served(most, _adding(engine, terms, steps) * pace)
+    served = _served(most, _restarting(engine, terms, np.array([0]), steps))
     for row, (due, before) in enumerate(zip(*deadlines, strict=True)):
         if _late(served[row], due, before) > 0:
-            paths = _served(most[row], _restarting(plant, terms, np.arange(steps + 1), steps))
+            paths = _served(most[row], _restarting(engine, terms, np.arange(steps + 1), steps))
             served[row] = paths[_late(paths, due, before).argmin()]
     return served
 
@@ -92,27 +92,27 @@ def _late(served: Array, due: Array, before: Array) -> Array:
 
 
 def _served(most: Array, work: Array) -> Array:
-    """By each tick, for many workloads or for many paths; `work[..., k]` can be done between ticks k and k + 1."""
+    """Records served by each tick, for workloads or paths; `work[..., k]` can be done between ticks k and k + 1."""
     served = np.zeros(np.broadcast_shapes(most.shape, (*work.shape[:-1], most.shape[-1])))
     for k in range(work.shape[-1]):
         served[..., k + 1] = np.minimum(most[..., k + 1], served[..., k] + work[..., k])
     return served
 
 
-def _adding(plant: EngineLimits, terms: Terms, steps: int) -> Array:
-    rates = plant.rates(terms.limits)
-    first, top, ahead = rates[terms.initial - terms.limits.minimum], rates[-1], plant.ahead(terms.step)
-    here = np.arange(steps + 1) * terms.step >= plant.startup - 1e-9
-    here[0] = terms.initial == terms.limits.maximum
-    now = np.where(here, top, first)
-    work: Array = now[:-1] * (terms.step - ahead) + np.maximum(now[1:], now[:-1]) * ahead
+def _adding(engine: EngineLimits, terms: Terms, steps: int) -> Array:
+    rates = engine.rates(terms.limits)
+    first, top, ahead = rates[terms.initial - terms.limits.minimum], rates[-1], engine.ahead(terms.step)
+    added = np.arange(steps + 1) * terms.step >= engine.startup - 1e-9
+    added[0] = terms.initial == terms.limits.maximum
+    rate_at = np.where(added, top, first)
+    work: Array = rate_at[:-1] * (terms.step - ahead) + np.maximum(rate_at[1:], rate_at[:-1]) * ahead
     return work
 
 
-def _restarting(plant: EngineLimits, terms: Terms, changes: Whole, steps: int) -> Array:
-    """A row for each tick of the change; one at the last tick is none."""
-    rates = plant.rates(terms.limits)
+def _restarting(engine: EngineLimits, terms: Terms, changes: Whole, steps: int) -> Array:
+    """One row per tick of the change; a change at the last tick has no effect."""
+    rates = engine.rates(terms.limits)
     first, top = rates[terms.initial - terms.limits.minimum], rates[-1]
     since = (np.arange(steps)[None, :] + 1 - changes[:, None]) * terms.step
-    work: Array = np.where(since <= 0, first * terms.step, top * np.clip(since - plant.outage, 0.0, terms.step))
+    work: Array = np.where(since <= 0, first * terms.step, top * np.clip(since - engine.outage, 0.0, terms.step))
     return work

@@ -1,8 +1,9 @@
-"""The search for the cheapest schedule: for each state and each cost, the most that can have been served.
+"""The search for the cheapest schedule: for each state and each cost, the most records that can have been served.
 
-A state is a number of executors and a phase. More served is never worse, so nothing else has to be remembered. Phase 0
-works. Where a change stops the job for L > 1 steps, phases 1 … L-1 are down on the way to fewer executors, which are
-already gone, and phases L … 2L-2 down on the way to more, which are not there yet; each counts the steps to go.
+A state is a number of executors and a phase. More records served is never worse, so no other state is needed. In phase
+0 the job works. If a rescale stops the job for L > 1 steps, it is down in phases 1 … L-1 after removing executors,
+which are already gone, and in phases L … 2L-2 before adding executors, which are not there yet; each phase counts the
+steps to go.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from tidegate.score.trace import Array
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """At one tick: `best[phase, executors - minimum, workload, cost - base[workload]]`, -inf where it cannot be."""
+    """State of the search at one tick: `best[phase, executors - minimum, workload, cost - base[workload]]`; -inf where
+    a state is unreachable.
+    """
 
     best: Array
     base: Whole
@@ -29,13 +32,13 @@ class Layer:
 
 @dataclass(slots=True)
 class Search:
-    """Over a batch of workloads, keeping for each the `width` lowest costs at every tick."""
+    """Searches a group of workloads, keeping the `width` lowest costs of each at every tick."""
 
-    plant: EngineLimits
+    engine: EngineLimits
     terms: Terms
     demand: Demand
     width: int
-    #: for each workload whether all that was cut off was no better than something cheaper that was kept
+    #: per workload, whether every state that was cut off was no better than a cheaper one that was kept
     sure: npt.NDArray[np.bool_] = field(init=False)
     _rates: Array = field(init=False)
     _down: int = field(init=False)
@@ -45,13 +48,13 @@ class Search:
     _rising: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        rates, tasks = self.plant.rates(self.terms.limits), len(self.demand.most)
+        rates, tasks = self.engine.rates(self.terms.limits), len(self.demand.most)
         self.sure = np.ones(tasks, dtype=bool)
         self._rates = rates[:, None, None]
-        self._down = self.plant.steps_down(self.terms.step)
+        self._down = self.engine.steps_down(self.terms.step)
         shape = (self.phases, len(rates), tasks, self.width)
         self._paid = np.full((*shape[:3], self.width + len(rates) - 1), -np.inf)
-        # row n of the view begins n columns further right: each executor more costs one more
+        # row n of the view begins n columns further right, as each additional executor costs one more
         phase, row, task, column = self._paid.strides
         self._skewed = as_strided(self._paid, shape, (phase, row + column, task, column))
         self._raised = np.full_like(self._paid[0], -np.inf)
@@ -67,7 +70,7 @@ class Search:
         return Layer(best, np.zeros(len(self.sure), dtype=np.int64))
 
     def layers(self, layer: Layer, begin: int, end: int) -> Iterator[Layer]:
-        """Those of ticks `begin`, which is given, to `end`."""
+        """The layers of ticks `begin` to `end`; `layer` is that of `begin`."""
         yield layer
         for tick in range(begin + 1, end + 1):
             layer = self._next(layer, tick)
@@ -84,54 +87,54 @@ class Search:
         return self._cut(reached, layer.base + self.terms.limits.minimum)
 
     def _added(self, best: Array, paid: Array, tick: int) -> Array:
-        step, ahead = self.terms.step, self.plant.ahead(self.terms.step)
+        step, ahead = self.terms.step, self.engine.ahead(self.terms.step)
         rates = self._rates * self.demand.pace[:, tick - 1, None]
         reached = _from_above(paid + rates * step)
         fewer = _from_below(best + rates * (step - ahead))
-        # who is asked for is paid from then on
+        # requested executors are paid from the request on
         self._rising[1:] = fewer[:-1] + rates[1:] * ahead
         np.maximum(reached, self._raised, out=reached)
-        if tick * step < self.plant.startup - 1e-9:
+        if tick * step < self.engine.startup - 1e-9:
             reached[self.terms.initial - self.terms.limits.minimum + 1 :] = -np.inf
         return reached
 
     def _restarted(self, paid: Array) -> Array:
         down, reached = self._down, np.full_like(paid, -np.inf)
-        rest = self._rates * (down * self.terms.step - self.plant.outage)
+        rest = self._rates * (down * self.terms.step - self.engine.outage)
         reached[0] = paid[0] + self._rates * self.terms.step
-        # where the job works again within the step, this is both the begin and the end of a change
+        # if the job works again within the step, this is both the begin and the end of a change
         ending = paid[0] if down == 1 else paid[down]
         np.maximum(reached[0, 1:], _from_below(ending)[:-1] + rest[1:], out=reached[0, 1:])
         if down == 1:
             np.maximum(reached[0, :-1], _from_above(ending)[1:] + rest[:-1], out=reached[0, :-1])
             return reached
         np.maximum(reached[0], paid[1] + rest, out=reached[0])
-        somehow = paid[:down].max(axis=0)
+        from_any = paid[:down].max(axis=0)
         reached[1 : down - 1] = paid[2:down]
-        reached[down - 1, :-1] = _from_above(somehow)[1:]
+        reached[down - 1, :-1] = _from_above(from_any)[1:]
         reached[down:-1] = paid[down + 1 :]
-        reached[-1] = somehow
+        reached[-1] = from_any
         return reached
 
     def _cut(self, reached: Array, base: Whole) -> Layer:
         cheapest = (reached.max(axis=(0, 1)) > -np.inf).argmax(axis=1)
         cheapest = np.minimum(cheapest, reached.shape[3] - self.width)
-        kept = sliding_window_view(reached, self.width, axis=3)[:, :, np.arange(len(base)), cheapest]
+        remaining = sliding_window_view(reached, self.width, axis=3)[:, :, np.arange(len(base)), cheapest]
         cut = reached[..., self.width :].max(axis=3, initial=-np.inf)
         if cut.max() > -np.inf:
-            self.sure &= (cut <= kept.max(axis=3)).all(axis=(0, 1))
-        return Layer(kept, base + cheapest)
+            self.sure &= (cut <= remaining.max(axis=3)).all(axis=(0, 1))
+        return Layer(remaining, base + cheapest)
 
 
 def _from_above(values: Array) -> Array:
-    """For each number of executors the most that is reached with as many or more."""
-    found = values.copy()
-    # three times as fast as maximum.accumulate, which does not vectorise over the other axes
-    for n in range(len(found) - 2, -1, -1):
-        np.maximum(found[n], found[n + 1], out=found[n])
-    return found
+    """For each number of executors, the maximum over as many or more."""
+    highest = values.copy()
+    # three times as fast as np.maximum.accumulate, which does not vectorise over the other axes
+    for n in range(len(highest) - 2, -1, -1):
+        np.maximum(highest[n], highest[n + 1], out=highest[n])
+    return highest
 
 
 def _from_below(values: Array) -> Array:
-    """For each number of executors the most that is reached with as many or fewer."""
+    """For each number of executors, the maximum over as many or fewer."""
     return _from_above(values[::-1])[::-1]

@@ -1,18 +1,20 @@
-"""What a run leaves behind to be measured, whichever engine it ran on. Times are seconds since the workload's start."""
+"""The trace of a run on any engine, from which it is scored. Times are seconds since the workload's start."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 
 
 class Offered(Protocol):
-    """What is needed of a workload here."""
+    """The part of a workload that scoring needs."""
 
     @property
     def duration(self) -> float: ...
@@ -21,10 +23,10 @@ class Offered(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cumulative:
-    """Records that had arrived by a time, by straight lines between points; flat before the first and after the last.
+    """Records arrived as a function of time: linear between points, constant before the first and after the last.
 
-    >>> seen = Cumulative(np.array([0.0, 10.0, 20.0]), np.array([0.0, 50.0, 90.0]))
-    >>> float(seen.by(15.0)), float(seen.when(70.0)), seen.whole
+    >>> arrivals = Cumulative(np.array([0.0, 10.0, 20.0]), np.array([0.0, 50.0, 90.0]))
+    >>> float(arrivals.by(15.0)), float(arrivals.when(70.0)), arrivals.whole
     (70.0, 15.0, 90.0)
     """
 
@@ -33,7 +35,7 @@ class Cumulative:
 
     @classmethod
     def of(cls, workload: Offered, step: float = 1.0) -> Cumulative:
-        """Of a workload, exact at every `step` seconds."""
+        """The arrivals of a workload, exact at every `step` seconds."""
         times = np.minimum(np.arange(int(np.ceil(workload.duration / step)) + 1) * step, workload.duration)
         return cls(times, np.maximum.accumulate(workload.integrals(times)))
 
@@ -41,7 +43,7 @@ class Cumulative:
         return np.interp(np.asarray(times, dtype=np.float64), self.times, self.totals)
 
     def when(self, records: npt.ArrayLike) -> Array:
-        """When so many had arrived."""
+        """The times by which numbers of records had arrived."""
         return np.interp(np.asarray(records, dtype=np.float64), self.totals, self.times)
 
     @property
@@ -51,19 +53,47 @@ class Cumulative:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """Portions of records, in the order in which they arrived: `[begins[k], ends[k])` were done at `times[k]`.
+    """Portions of records, numbered in order of arrival: `[begins[k], ends[k])` finished at `times[k]`.
 
-    On Spark a portion is a micro-batch; an engine without batches has one for each short while.
+    On Spark a portion is a micro-batch; an engine without batches has one for each short period.
     """
 
     times: Array
     begins: Array
     ends: Array
+    #: rows of each portion read by tasks; None if they are not counted
+    rows: Array | None = None
+    #: evenly spaced quantiles of each portion's creation times, from first to last; empty if its records carry none
+    created: tuple[tuple[float, ...], ...] = ()
+
+    def only(self, mask: Mask) -> Finished:
+        created = tuple(quantiles for quantiles, selected in zip(self.created, mask.tolist(), strict=False) if selected)
+        rows = None if self.rows is None else self.rows[mask]
+        return Finished(self.times[mask], self.begins[mask], self.ends[mask], rows, created)
+
+    def and_rest(self, begins: Array, ends: Array, time: float) -> Finished:
+        """With further portions that all finish at `time` and of which nothing else is known."""
+        times = np.append(self.times, np.full(len(begins), time))
+        created = (*self.created, *((),) * len(begins)) if self.created else ()
+        return Finished(times, np.append(self.begins, begins), np.append(self.ends, ends), None, created)
+
+    def first_created(self, arrivals: Cumulative) -> Array:
+        """Creation time of each portion's first record, from its quantiles if known, else from the arrivals."""
+        return self._dated(arrivals.when(self.begins), 0)
+
+    def last_created(self, arrivals: Cumulative) -> Array:
+        return self._dated(arrivals.when(self.ends), -1)
+
+    def _dated(self, arrived: Array, index: int) -> Array:
+        for k, quantiles in enumerate(self.created):
+            if quantiles:
+                arrived[k] = quantiles[index]
+        return arrived
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """An action: at `time` the engine was told to go from `before` executors to `after`."""
+    """An action: at `time` the engine was asked to rescale from `before` to `after` executors."""
 
     time: float
     before: int
@@ -73,7 +103,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """A run from the workload's start to `until`. `executors` and `requested` are those seen at `times`, the ticks."""
+    """A run from the workload's start to `until`. `executors` and `requested` are sampled at the ticks, `times`."""
 
     arrivals: Cumulative
     finished: Finished
@@ -82,5 +112,13 @@ class RunTrace:
     requested: Array
     until: float
     moves: tuple[Move, ...] = ()
-    #: when something was made to fail
-    failures: tuple[float, ...] = field(default=())
+    #: times of failures, injected ones included
+    failures: tuple[float, ...] = ()
+    #: tasks that were rerun
+    rerun_tasks: int = 0
+    #: whether arrival times are known, which not all sources report
+    dated: bool = True
+
+
+def array(values: Sequence[float] | Sequence[tuple[float, float]]) -> Array:
+    return np.array(values, dtype=np.float64)

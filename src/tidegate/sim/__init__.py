@@ -1,5 +1,6 @@
-"""Two simulated engines behind the same protocols as Spark, and what makes them true.
+"""Two simulated engines with the same protocols as Spark, and the tools to calibrate and validate them.
 
-`microbatch` is Spark's way, `operators` the papers'; `batches` has models of jobs, `fit` makes them from recordings of
-real runs, `check` plays one again. Nothing is imported here: whoever simulates need not wait for what only fits.
+`microbatch` simulates Spark, `operators` the engines of the papers. `batch_model` has the models of jobs, `fit` fits
+them to recordings of real runs, and `check` compares a replay with a recording. Nothing is imported here, so that a
+simulation does not pay for importing the fitting code.
 """

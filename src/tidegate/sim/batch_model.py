@@ -19,7 +19,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from tidegate.capacity.microbatch import Costs, Layout
+from tidegate.capacity.microbatch import Layout
 from tidegate.core import InvalidInput, UnknownName, check, parameter
 
 
@@ -68,10 +68,6 @@ class BatchModel:
     def layout(self) -> Layout:
         shares = (self.first, 1 - self.first) if self.stages > 1 else (1.0,)
         return Layout(tuple((self.tasks, share) for share in shares), self.cores)
-
-    @property
-    def costs(self) -> Costs:
-        return Costs(self.fixed, self.overhead, self.cost)
 
     @property
     def ceiling(self) -> int:
@@ -150,12 +146,16 @@ def model(name: str) -> BatchModel:
         raise InvalidInput(f"model {name}: cannot be read: {error}") from None
 
 
+#: records: what no batch ever has
+UNLIMITED = 1e18
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """How a job is run: its trigger, the most records of a batch, and where the grid of triggers begins."""
 
     trigger: float = 10.0
-    limit: float = 1e18
+    limit: float = UNLIMITED
     phase: float = 0.0
     #: seconds after the workload's end until which the query goes on
     drain: float = 0.0

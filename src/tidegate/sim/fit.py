@@ -1,8 +1,8 @@
-"""A job's `BatchModel` from recordings of real runs.
+"""Fits the `BatchModel` of a job to recordings of real runs.
 
-Each batch is predicted by itself from what was there when it ran: its records, and the executors with their ages, those
-that came in its middle too. The sum of soft squares of ln(predicted / measured) is made small: relative errors count,
-so that short batches are worth as much as long ones, and a pause of a JVM little.
+The duration of each batch is predicted from its records and from the executors that ran it, with their ages, including
+those that joined in the middle. The fit minimises a soft sum of squares of ln(predicted / measured). Errors are
+relative, so short batches weigh as much as long ones, and outliers such as JVM pauses weigh little.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from scipy.optimize import least_squares
 
 from tidegate.core import InvalidInput
 from tidegate.sim.batch_model import BatchModel
-from tidegate.sim.recording import Done, Life, Recording
+from tidegate.sim.recording import Lifetime, RecordedBatch, Recording
 
 Array = npt.NDArray[np.float64]
 
-#: batches below which nothing is fitted, and by what factor their sizes must differ
+#: minimum number of batches for a fit, and the factor by which their sizes must differ
 ENOUGH, APART = 20, 2.0
-#: what is fitted, with its start, bounds and scale
+#: the parameters of the model that are fitted together
 FITTED = ("fixed", "overhead", "cost", "young", "fade")
-#: how finely the time that a change of executors adds is searched, and how far
+#: step and range, in seconds, of the search for the time that a change of executors adds
 SECOND, LONGEST = 0.25, 60.0
-#: a deviation of ln(predicted / measured) from which on errors count linearly
+#: deviation of ln(predicted / measured) from which errors count linearly
 SOFT = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A model, and how well it tells the batches that it was fitted to: median and 90 % of the relative errors."""
+    """A model, and how well it predicts the batches it was fitted to: median and 90 % quantile of relative errors."""
 
     model: BatchModel
     batches: int
@@ -44,7 +44,7 @@ class Fit:
 
 
 def fit(recordings: Sequence[Recording]) -> Fit:
-    """One model for recordings of one job under the same conditions."""
+    """Fits a single model to recordings of one job under the same conditions."""
     _check(recordings)
     rows = [row for recording in recordings for row in rows_of(recording)]
     steady = [row for row in rows if row.steady]
@@ -54,13 +54,13 @@ def fit(recordings: Sequence[Recording]) -> Fit:
             f"calibrate {job}: need at least {ENOUGH} batches between changes of executors, got {len(steady)}, and "
             f"{changes} at changes: add a run with fewer of them"
         )
-    made = _with_changes(_with_costs(_seen(recordings), steady), rows)
-    errors = np.array([_error(made, row) for row in rows])
-    off = np.abs(np.expm1(errors))
+    model = _with_changes(_with_costs(_measured(recordings), steady), rows)
+    errors = np.array([_error(model, row) for row in rows])
+    relative = np.abs(np.expm1(errors))
     names = ", ".join(recording.name for recording in recordings)
     noise = round(min(0.2, float(np.std(np.clip(errors, -0.5, 0.5)))), 4)
-    made = replace(made, noise=noise, origin=f"fitted to {len(rows)} batches of {names}")
-    return Fit(made, len(rows), float(np.median(off)), float(np.quantile(off, 0.9)))
+    model = replace(model, noise=noise, origin=f"fitted to {len(rows)} batches of {names}")
+    return Fit(model, len(rows), float(np.median(relative)), float(np.quantile(relative, 0.9)))
 
 
 def _error(model: BatchModel, row: Row) -> float:
@@ -68,22 +68,22 @@ def _error(model: BatchModel, row: Row) -> float:
 
 
 def _with_costs(base: BatchModel, rows: Sequence[Row]) -> BatchModel:
-    """What batches between changes of executors cost."""
+    """Fits the costs of batches during which the executors did not change."""
 
     def errors(point: Array) -> Array:
-        made = _model(base, point)
-        return np.array([_error(made, row) for row in rows])
+        candidate = _model(base, point)
+        return np.array([_error(candidate, row) for row in rows])
 
     start, low, high = _bounds(rows)
-    found = least_squares(
+    solution = least_squares(
         errors, start, bounds=(low, high), loss="soft_l1", f_scale=SOFT, x_scale=np.maximum(start, 1e-9)
     )
-    return _rounded(_model(base, found.x))
+    return _rounded(_model(base, solution.x))
 
 
 def _with_changes(base: BatchModel, rows: Sequence[Row]) -> BatchModel:
-    """What changes of executors add: there are few of them, so they are not left to a fit that would take them for
-    outliers. Each is the number with the smallest median error.
+    """Estimates the time that changes of executors add. There are few of them, and a robust fit would treat them as
+    outliers, so each is chosen separately as the value with the smallest median error.
     """
     cold = _best(base, "cold", [row for row in rows if row.fresh or row.coming])
     return _best(cold, "reload", [row for row in rows if row.lost and not (row.fresh or row.coming)])
@@ -92,8 +92,12 @@ def _with_changes(base: BatchModel, rows: Sequence[Row]) -> BatchModel:
 def _best(base: BatchModel, name: str, rows: Sequence[Row]) -> BatchModel:
     if not rows:
         return replace(base, **{name: 0.0})  # type: ignore[arg-type]
-    made = [replace(base, **{name: SECOND * k}) for k in range(round(LONGEST / SECOND))]  # type: ignore[arg-type]
-    return min(made, key=lambda one: (round(median(abs(_error(one, row)) for row in rows), 6), getattr(one, name)))
+    candidates = [replace(base, **{name: SECOND * k}) for k in range(round(LONGEST / SECOND))]  # type: ignore[arg-type]
+
+    def rank(candidate: BatchModel) -> tuple[float, float]:
+        return round(median(abs(_error(candidate, row)) for row in rows), 6), getattr(candidate, name)
+
+    return min(candidates, key=rank)
 
 
 def _check(recordings: Sequence[Recording]) -> None:
@@ -107,10 +111,10 @@ def _check(recordings: Sequence[Recording]) -> None:
     counts = {recording.executors(batch.planned) for recording in recordings for batch in recording.batches}
     low, high = np.quantile(sizes, 0.05), np.quantile(sizes, 0.95)
     if high < APART * low:
-        told = f"from {low:,.0f} to {high:,.0f} records"
+        span = f"from {low:,.0f} to {high:,.0f} records"
         raise InvalidInput(
             f"calibrate {jobs[0]}: need batches whose sizes differ by a factor of {APART:g} to tell what is fixed from "
-            f"what each record costs, these are {told}: add a run under another load"
+            f"what each record costs, these are {span}: add a run under another load"
         )
     if len(counts) < 2:
         raise InvalidInput(
@@ -120,18 +124,18 @@ def _check(recordings: Sequence[Recording]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A batch and what was there: each executor's seconds of work until then, those that came in its middle, and
-    whether some had gone since the batch before.
+    """A batch and its executors. `here` has the seconds of work that each executor had done by then, `coming` the times
+    at which others joined while the batch was running, and `lost` tells whether some left after the previous batch.
     """
 
-    batch: Done
+    batch: RecordedBatch
     here: tuple[float, ...]
     coming: tuple[float, ...]
     lost: bool
 
     @property
     def fresh(self) -> bool:
-        """Whether one of them has its first tasks."""
+        """Whether one of the executors runs its first tasks."""
         return min(self.here) == 0
 
     @property
@@ -140,28 +144,29 @@ class Row:
 
 
 def rows_of(recording: Recording) -> list[Row]:
-    """The batches but the first, in which the query comes up."""
-    found = []
-    # those of the start have warmed up until then
+    """All batches but the first, during which the query starts up."""
+    rows = []
+    # initial executors have been warming up until the start
     worked = [max(0.0, -life.came) for life in recording.lives]
-    before: Done | None = None
+    previous: RecordedBatch | None = None
     for batch in recording.batches:
-        there = [k for k, life in enumerate(recording.lives) if _present(life, batch.planned)]
-        joined = [k for k, life in enumerate(recording.lives) if _joins(recording, batch, life, len(there))]
-        if before is not None and there:
-            lost = any(_present(life, before.planned) and not _present(life, batch.planned) for life in recording.lives)
+        present = [k for k, life in enumerate(recording.lives) if life.covers(batch.planned)]
+        joined = [k for k, life in enumerate(recording.lives) if _joins(recording, batch, life, len(present))]
+        if previous is not None and present:
+            lost = any(life.covers(previous.planned) and not life.covers(batch.planned) for life in recording.lives)
             coming = tuple(sorted(recording.lives[k].came for k in joined))
-            found.append(Row(batch, tuple(worked[k] for k in there), coming, lost))
-        for k in [*there, *joined]:
+            rows.append(Row(batch, tuple(worked[k] for k in present), coming, lost))
+        for k in [*present, *joined]:
             worked[k] += min(batch.took, batch.planned + batch.took - recording.lives[k].came)
-        before = batch
-    return found
+        previous = batch
+    return rows
 
 
-def _joins(recording: Recording, batch: Done, life: Life, count: int) -> bool:
-    """Whether an executor that comes in the middle of a batch gets tasks of it.
+def _joins(recording: Recording, batch: RecordedBatch, life: Lifetime, count: int) -> bool:
+    """Whether an executor that registers in the middle of a batch gets tasks of that batch.
 
-    Those of the first stage that nobody has begun; the later ones of a query with state stay where the state is.
+    It can only take tasks of the first stage that have not started. Later stages of a stateful query run where the
+    state is.
     """
     layout = recording.layout
     if layout.stages > 1:
@@ -170,15 +175,11 @@ def _joins(recording: Recording, batch: Done, life: Life, count: int) -> bool:
     return batch.planned < life.came < batch.planned + batch.took - task
 
 
-def _present(life: Life, time: float) -> bool:
-    return life.came <= time and (life.went is None or time < life.went)
-
-
-def _seen(recordings: Sequence[Recording]) -> BatchModel:
-    """What needs no fit: it was seen."""
+def _measured(recordings: Sequence[Recording]) -> BatchModel:
+    """The parameters that were measured directly and need no fit."""
     layout = recordings[0].layout
-    startups = [one for recording in recordings for one in recording.startups]
-    leaves = [one for recording in recordings for one in recording.leaves]
+    startups = [seconds for recording in recordings for seconds in recording.startups]
+    leaves = [seconds for recording in recordings for seconds in recording.leaves]
     cpu, idle = _load([load for recording in recordings for load in recording.loads])
     return BatchModel(
         recordings[0].job,
@@ -195,7 +196,7 @@ def _seen(recordings: Sequence[Recording]) -> BatchModel:
 
 
 def _load(loads: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """CPU = idle + cpu * busy, by least squares; of a bounded slope."""
+    """Least-squares fit of CPU = idle + cpu * busy, with a bounded slope."""
     if len(loads) < 3:
         return 0.95, 0.02
     busy, cpu = np.array(loads).T
@@ -205,12 +206,12 @@ def _load(loads: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _bounds(rows: Sequence[Row]) -> tuple[Array, Array, Array]:
-    """A start at which records make most of the time, and bounds."""
-    each = median(row.batch.took * len(row.here) / row.batch.records for row in rows)
+    """Initial values, at which records account for most of the time, and lower and upper bounds."""
+    cost = median(row.batch.took * len(row.here) / row.batch.records for row in rows)
     shortest = min(row.batch.took for row in rows)
-    start = np.array([shortest / 2, 0.01, each / 2, 0.2, 40.0])
-    low = np.array([0.0, 0.0, each / 50, -0.8, 5.0])
-    high = np.array([max(5.0, 2 * shortest), 1.0, each * 5, 5.0, 200.0])
+    start = np.array([shortest / 2, 0.01, cost / 2, 0.2, 40.0])
+    low = np.array([0.0, 0.0, cost / 50, -0.8, 5.0])
+    high = np.array([max(5.0, 2 * shortest), 1.0, cost * 5, 5.0, 200.0])
     return np.clip(start, low + 1e-9, high - 1e-9), low, high
 
 
@@ -220,22 +221,24 @@ def _model(base: BatchModel, point: Array) -> BatchModel:
 
 
 def _rounded(model: BatchModel) -> BatchModel:
-    """More digits than the data have would only differ between machines."""
+    """Rounded to the precision of the data. Further digits would only differ between machines."""
     values: dict[str, Any] = {name: float(f"{getattr(model, name):.4g}") for name in FITTED}
     return replace(model, **values)
 
 
 def predicted(model: BatchModel, row: Row) -> float:
-    """Seconds of a batch: its work is done at the speed of those that are there, more of them as they come."""
+    """Predicted duration of a batch in seconds: the work is done at the combined speed of its executors, which grows
+    when others join.
+    """
     count = len(row.here)
-    empty, each = model.parts(count)
-    left = (empty - model.fixed + each * row.batch.records) * count  # in seconds of a grown executor
+    empty, cost = model.parts(count)
+    work = (empty - model.fixed + cost * row.batch.records) * count  # in seconds of a warmed-up executor
     cold = model.cold if row.fresh else 0.0
     speed = math.fsum(model.speed(worked) for worked in row.here)
-    ends = row.batch.planned + left / speed
+    end = row.batch.planned + work / speed
     for came in row.coming:
-        task = (ends - row.batch.planned) / -(-model.tasks // (count * model.cores))
-        useful, more = came + model.cold, speed + model.speed(0.0)
-        shared = min(useful, ends) + max(0.0, ends - useful) * speed / more
-        ends, speed = max(shared, useful + task), more
-    return model.fixed + cold + model.reload * row.lost + ends - row.batch.planned
+        task = (end - row.batch.planned) / -(-model.tasks // (count * model.cores))
+        warm, faster = came + model.cold, speed + model.speed(0.0)
+        shared = min(warm, end) + max(0.0, end - warm) * speed / faster
+        end, speed = max(shared, warm + task), faster
+    return model.fixed + cold + model.reload * row.lost + end - row.batch.planned

@@ -1,12 +1,14 @@
-"""Records on their way through a graph, as a fluid: how much waits before each operator, and how much it has taken.
+"""The flow of records through a graph, modelled as a fluid: how many records wait in front of each operator, and how
+many it has taken in.
 
-Sources read from a backlog without end; every other operator has a bounded buffer before it. In a step an operator
-takes at most what its workers can, what is there, and what the buffers after it have room for; then it is held up.
-Where several operators feed one, each may use that part of the room that it would send in the long run.
+Sources read from an unbounded backlog. All other operators have a bounded input buffer. In each step an operator takes
+in as many records as its workers can process, its input holds, and the buffers downstream have room for; in the last
+case it is held up. If several operators feed the same buffer, each may use the share of the free space that corresponds
+to its long-run share of the input.
 
-What is through is counted in records of the workload: the least that an operator at an end has taken, over what it
-takes for each record of the workload. No record is made or lost on the way: what a source was given is what it has
-taken, what waits, and what was dropped.
+Completed records are counted in records of the workload: the minimum over all final operators of the records taken in,
+divided by the operator's records per workload record. Records are conserved: what a source was given equals what it has
+taken in, what is waiting, and what was dropped.
 """
 
 from __future__ import annotations
@@ -17,13 +19,13 @@ from dataclasses import dataclass, field
 
 from tidegate.sim.graph import Graph
 
-#: operator, and for each that it feeds its number and a factor
+#: index of an operator, and for each operator it feeds the index and a factor
 Feeds = tuple[int, tuple[tuple[int, float], ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Where the records were at a checkpoint: what each operator had taken, what waited, and what had arrived."""
+    """A checkpoint: the records that each operator had taken in, those waiting and dropped, and all arrivals so far."""
 
     taken: tuple[float, ...]
     waiting: tuple[float, ...]
@@ -33,7 +35,9 @@ class Mark:
 
 @dataclass(slots=True)
 class Flow:
-    """Lists are by operator, in the order of the graph. `buffer` is in seconds of the input of all its workers."""
+    """All lists are indexed by operator, in the order of the graph. `buffer` is the size of an input buffer, in seconds
+    of the input rate of all workers of an operator.
+    """
 
     graph: Graph
     buffer: float
@@ -41,23 +45,24 @@ class Flow:
     waiting: list[float] = field(init=False)
     taken: list[float] = field(init=False)
     dropped: list[float] = field(init=False)
-    #: summed over steps: the share held up, and what waited in the buffer
+    #: sums over steps: the share of the step in which it was held up, and the records waiting in its buffer
     held: list[float] = field(init=False)
     filled: list[float] = field(init=False)
-    #: records per step that each can take, what its buffer holds, and what the slowest allows of the workload
+    #: records per step that each operator can take in, the size of its buffer, and the workload records per step that
+    #: the slowest operator allows
     most: list[float] = field(init=False)
     rooms: list[float] = field(init=False)
     capacity: float = 0.0
-    #: nothing waits anywhere
+    #: no records are waiting anywhere
     calm: bool = True
-    #: records of the workload that were dropped; of several sources that drop different parts, the mean
+    #: workload records that were dropped; the mean if several sources drop different shares
     skipped: float = 0.0
-    #: taken while calm, which is not yet in `taken`
+    #: workload records that passed while calm and are not yet included in `taken`
     _through: float = 0.0
     _shares: list[float] = field(init=False)
     _down: tuple[Feeds, ...] = field(init=False)
     _up: tuple[Feeds, ...] = field(init=False)
-    #: operators at an end with their ratio, and sources with their share
+    #: final operators with their ratio, and sources with their share
     _ends: tuple[tuple[int, float], ...] = field(init=False)
     _sources: tuple[tuple[int, float], ...] = field(init=False)
     _able: list[float] = field(init=False)
@@ -67,32 +72,36 @@ class Flow:
         count = len(self.graph.operators)
         self.waiting, self.taken, self.dropped, self.held = ([0.0] * count for _ in range(4))
         self.filled, self._able, self._accepted = ([0.0] * count for _ in range(3))
-        self._shares = [0.0 if one.upstream else one.share for one in self.graph.operators]
+        self._shares = [0.0 if operator.upstream else operator.share for operator in self.graph.operators]
         self._sources = tuple((k, share) for k, share in enumerate(self._shares) if share)
         self._wire()
 
     def _wire(self) -> None:
         operators, ratios = self.graph.operators, self.graph.ratios
-        fed = [[j for j, two in enumerate(operators) if one.name in two.upstream] for one in operators]
-        self._down = tuple((k, tuple((j, operators[k].selectivity) for j in found)) for k, found in enumerate(fed))
-        # k has the part selectivity * ratio k / ratio j of the room of j, and fills it with selectivity for each record
-        sends = [bool(one.selectivity and ratio) for one, ratio in zip(operators, ratios, strict=True)]
-        rooms = [tuple((j, ratios[k] / ratios[j]) for j in found if sends[k]) for k, found in enumerate(fed)]
+        consumers = [
+            [j for j, other in enumerate(operators) if operator.name in other.upstream] for operator in operators
+        ]
+        self._down = tuple((k, tuple((j, operators[k].selectivity) for j in fed)) for k, fed in enumerate(consumers))
+        # k may use the share selectivity * ratio k / ratio j of the space of j, and needs selectivity for each record
+        sends = [bool(operator.selectivity and ratio) for operator, ratio in zip(operators, ratios, strict=True)]
+        rooms = [tuple((j, ratios[k] / ratios[j]) for j in fed if sends[k]) for k, fed in enumerate(consumers)]
         self._up = tuple((k, rooms[k]) for k in reversed(range(len(operators))))
         self._ends = tuple((k, ratios[k]) for k in range(len(operators)) if ratios[k] and not rooms[k])
 
     def resize(self, parallelism: Mapping[str, int], luck: Sequence[float] = ()) -> None:
-        """Other numbers of workers, and buffers for them; `luck` is how fast each operator is for what it should be."""
+        """Change the numbers of workers, and the buffers with them. `luck` is the speed of each operator relative to
+        its nominal one.
+        """
         paces = luck or [1.0] * len(self.graph.operators)
         pairs = zip(self.graph.operators, paces, strict=True)
-        rates = [one.capacity(parallelism[one.name]) * pace for one, pace in pairs]
+        rates = [operator.capacity(parallelism[operator.name]) * pace for operator, pace in pairs]
         self.most = [rate * self.step for rate in rates]
         self.rooms = [rate * self.buffer for rate in rates]
         allowed = [rate / ratio for rate, ratio in zip(rates, self.graph.ratios, strict=True) if ratio]
         self.capacity = min(allowed, default=math.inf) * self.step
 
     def run(self, arriving: float, pace: float = 1.0) -> None:
-        """One step, in which workers are `pace` times as fast as they should be."""
+        """One step, in which workers run at `pace` times their nominal speed."""
         if self.calm and arriving <= self.capacity * pace:
             self._through += arriving
             return
@@ -123,26 +132,26 @@ class Flow:
         self.calm = not any(waiting)
 
     def stand(self, arriving: float) -> None:
-        """A step in which nothing is taken."""
+        """One step in which the query does not run."""
         for k, share in self._sources:
             self.waiting[k] += arriving * share
         self.calm = not any(self.waiting)
 
-    def drop(self, kept: float) -> float:
-        """Of the workload's last records only `kept` are there for the sources; how many were dropped."""
-        gone = 0.0
+    def drop(self, retained: float) -> float:
+        """Drop waiting records beyond the last `retained` ones of the workload. Returns how many were dropped."""
+        total = 0.0
         for k, share in self._sources:
-            old = self.waiting[k] - kept * share
-            if old > 0:
-                self.waiting[k] -= old
-                self.dropped[k] += old
-                gone += old
-        if gone:
+            expired = self.waiting[k] - retained * share
+            if expired > 0:
+                self.waiting[k] -= expired
+                self.dropped[k] += expired
+                total += expired
+        if total:
             self.skipped = sum(self.dropped) / sum(share for _, share in self._sources)
-        return gone
+        return total
 
     def through(self) -> float:
-        """Records of the workload that are done with, those dropped included."""
+        """Completed records of the workload, including those that were dropped."""
         if self._through:
             self._settle()
         taken, ends = self.taken, self._ends
@@ -152,13 +161,15 @@ class Flow:
         return min(taken[k] / ratio for k, ratio in ends) + self.skipped
 
     def drain(self) -> None:
-        """All that is in buffers goes through, as at a savepoint."""
+        """Process everything that is in buffers, as a savepoint does."""
         mark = self.mark(0.0)
         self.taken, self.waiting = list(mark.taken), list(mark.waiting)
         self.calm = not any(self.waiting)
 
     def mark(self, arrived: float) -> Mark:
-        """A checkpoint of now. Records in buffers are before it: it is complete when they are through."""
+        """A checkpoint of the current state. It counts records in buffers as processed, because it is only complete
+        after they are.
+        """
         self._settle()
         taken, waiting, shares = list(self.taken), list(self.waiting), self._shares
         for k, feeds in self._down:
@@ -170,11 +181,11 @@ class Flow:
         return Mark(tuple(taken), tuple(waiting), tuple(self.dropped), arrived)
 
     def restore(self, mark: Mark, arrived: float) -> None:
-        """Back to a checkpoint: all that sources read since waits again."""
-        new = arrived - mark.arrived
+        """Return to a checkpoint: everything that sources have read since is waiting again."""
+        since = arrived - mark.arrived
         self._through, self.taken = 0.0, list(mark.taken)
         for k, share in enumerate(self._shares):
-            self.waiting[k] = max(0.0, mark.waiting[k] + new * share - (self.dropped[k] - mark.dropped[k]))
+            self.waiting[k] = max(0.0, mark.waiting[k] + since * share - (self.dropped[k] - mark.dropped[k]))
         self.calm = not any(self.waiting)
 
     def _settle(self) -> None:

@@ -1,6 +1,7 @@
-"""A query as the papers see it: operators with workers of their own, what each can do, and what follows for all.
+"""A query as in the papers: a graph of operators that each have their own workers, their capacities, and the capacity
+of the whole query.
 
-Systems that scale a whole job at once (Daedalus, Phoebe, Kafka Streams) are a graph of one operator.
+Systems that scale a whole job at once (Daedalus, Phoebe, Kafka Streams) are a graph with a single operator.
 """
 
 from __future__ import annotations
@@ -15,31 +16,32 @@ from tidegate.core import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What one worker of an operator does, and how much of that is lost when there are several.
+    """The capacity of one worker of an operator, and how much of it is lost with several workers.
 
-    >>> Operator("window", rate=100.0, skew=0.25).capacity(5)  # the busiest has 1.25 fifths: 500 / 1.25
+    >>> Operator("window", rate=100.0, skew=0.25).capacity(5)  # the busiest gets 1.25 fifths of the load: 500 / 1.25
     400.0
     """
 
     name: str
-    #: records/s that one worker takes in when it is always busy
+    #: records/s that one worker takes in when it is busy all the time
     rate: float
     upstream: tuple[str, ...] = ()
-    #: records put out for each one taken in; each operator downstream gets all of them
+    #: output records per input record; each downstream operator gets all of them
     selectivity: float = 1.0
-    #: of sources: what part of the workload they read
+    #: for sources: the share of the workload that they read
     share: float = 1.0
     #: by how much the load of the busiest worker exceeds the mean
     skew: float = 0.0
-    #: workers among whom that was seen, where keys dealt out at random are the reason; None: it is so with any number
+    #: number of workers at which the skew was measured, if it comes from randomly distributed keys; None if it is the
+    #: same for any number
     skewed_at: int | None = None
-    #: of a CPU that a worker uses when it is always busy
+    #: CPU share that a worker uses when it is busy all the time
     cpu: float = 1.0
-    #: workers that can be of use, e.g. partitions
+    #: largest useful number of workers, e.g. the number of partitions
     ceiling: int | None = None
-    #: by how much a record costs more as soon as there is another worker to send it to
+    #: additional cost per record, as a share, if there is more than one worker to send it to
     exchange: float = 0.0
-    #: relative error (standard deviation) of the rate from one start to the next: keys and machines are dealt out anew
+    #: relative standard deviation of the rate from one start to the next, because keys and machines are reassigned
     spread: float = 0.0
 
     def __post_init__(self) -> None:
@@ -55,13 +57,13 @@ class Operator:
                 raise InvalidInput(f"{where}: need {name} >= 0, got {getattr(self, name)}")
 
     def pace(self, workers: int) -> float:
-        """Records/s of one busy worker of so many."""
+        """Records/s of one busy worker if there are `workers` of them."""
         return self.rate / (1 + self.exchange) if workers > 1 else self.rate
 
     def lean(self, workers: int) -> float:
-        """The skew as it can be with so many: one worker has no more than all.
+        """The skew with this number of workers. It is bounded, because one worker cannot have more than all the load.
 
-        Of keys dealt out at random, a worker's load has a relative error of sqrt((workers - 1) / keys).
+        If keys are distributed at random, the relative deviation of a worker's load is sqrt((workers - 1) / keys).
 
         >>> Operator("job", rate=1.0, skew=0.25, skewed_at=10).lean(5)  # sqrt(4 / 9) of it
         0.16666666666666666
@@ -72,14 +74,14 @@ class Operator:
         return min(skew, workers - 1.0)
 
     def capacity(self, workers: int) -> float:
-        """Records/s taken in when the busiest worker is always busy."""
+        """Records/s taken in when the busiest worker is busy all the time."""
         useful = workers if self.ceiling is None else min(workers, self.ceiling)
         return useful * self.pace(workers) / (1 + self.lean(workers))
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Operators, each after those upstream of it whatever the order in which they were given.
+    """Operators in topological order, regardless of the order in which they were passed.
 
     >>> q1 = Graph("q1", (Operator("source", 400.0), Operator("map", 300.0, ("source",), selectivity=0.5)))
     >>> q1.capacity({"source": 1, "map": 2}), q1.best(3), q1.capacity_of(4)
@@ -90,64 +92,68 @@ class Graph:
     operators: tuple[Operator, ...]
 
     def __post_init__(self) -> None:
-        names = [one.name for one in self.operators]
+        names = [operator.name for operator in self.operators]
         if not names:
             raise InvalidInput(f"graph {self.name!r}: need at least one operator")
-        for one in self.operators:
-            if names.count(one.name) > 1:
-                raise InvalidInput(f"graph {self.name!r}: two operators are named {one.name!r}")
-            for above in one.upstream:
-                if above not in names:
-                    raise InvalidInput(f"graph {self.name!r}: {one.name!r} is fed by {above!r}, which is not there")
+        for name, upstream in [(operator.name, operator.upstream) for operator in self.operators]:
+            if names.count(name) > 1:
+                raise InvalidInput(f"graph {self.name!r}: two operators are named {name!r}")
+            for source in upstream:
+                if source not in names:
+                    raise InvalidInput(f"graph {self.name!r}: {name!r} is fed by {source!r}, which is not there")
         object.__setattr__(self, "operators", self._ordered())
 
     def _ordered(self) -> tuple[Operator, ...]:
-        found: dict[str, Operator] = {}
-        while ready := [one for one in self.operators if one.name not in found and set(one.upstream) <= set(found)]:
-            found |= {one.name: one for one in ready}
-        if circle := [one.name for one in self.operators if one.name not in found]:
-            raise InvalidInput(f"graph {self.name!r}: records must not go in circles, as in {', '.join(circle)}")
-        return tuple(found.values())
+        ordered: dict[str, Operator] = {}
+        rest = list(self.operators)
+        while ready := [operator for operator in rest if set(operator.upstream) <= set(ordered)]:
+            ordered |= {operator.name: operator for operator in ready}
+            rest = [operator for operator in rest if operator.name not in ordered]
+        if rest:
+            circle = ", ".join(operator.name for operator in rest)
+            raise InvalidInput(f"graph {self.name!r}: records must not go in circles, as in {circle}")
+        return tuple(ordered.values())
 
     @property
     def ratios(self) -> tuple[float, ...]:
-        """Records that each operator takes in for one record of the workload."""
+        """Records that each operator takes in per record of the workload."""
         return _ratios(self)
 
     @property
     def ceiling(self) -> int | None:
-        """Workers that can be of use in all; unknown where one operator has no ceiling."""
-        known = [one.ceiling for one in self.operators if one.ceiling is not None]
-        return sum(known) if len(known) == len(self.operators) else None
+        """Largest useful total number of workers; None if an operator has no ceiling."""
+        ceilings = [operator.ceiling for operator in self.operators if operator.ceiling is not None]
+        return sum(ceilings) if len(ceilings) == len(self.operators) else None
 
     def checked(self, parallelism: Mapping[str, int]) -> dict[str, int]:
-        """A number for each operator, in their order."""
-        for one in self.operators:
-            if parallelism.get(one.name, 0) < 1:
+        """The number of workers of each operator, in the order of the graph. Raises if one has none."""
+        for name in [operator.name for operator in self.operators]:
+            if parallelism.get(name, 0) < 1:
                 raise InvalidInput(
-                    f"graph {self.name!r}: need at least 1 worker for {one.name!r}, got {parallelism.get(one.name)}"
+                    f"graph {self.name!r}: need at least 1 worker for {name!r}, got {parallelism.get(name)}"
                 )
-        return {one.name: parallelism[one.name] for one in self.operators}
+        return {operator.name: parallelism[operator.name] for operator in self.operators}
 
     def capacity(self, parallelism: Mapping[str, int]) -> float:
         """Records/s of the workload that the slowest operator allows."""
-        known = self.checked(parallelism)
-        return min(self._allows(k, known[one.name]) for k, one in enumerate(self.operators))
+        workers = self.checked(parallelism)
+        return min(self._allows(k, workers[operator.name]) for k, operator in enumerate(self.operators))
 
     def best(self, workers: int) -> dict[str, int]:
-        """The allocation of so many workers with the highest capacity: the next one always to the bottleneck.
+        """The allocation of workers with the highest capacity: each further worker goes to the bottleneck.
 
-        Each operator has one at least, so with fewer workers than operators there are more than were asked for. Those
-        that no longer help go where the next bottleneck would be.
+        Every operator has at least one worker, so if there are fewer workers than operators, the result has more than
+        requested. Workers that no longer help are added where the next bottleneck would be.
         """
-        found = [1] * len(self.operators)
-        for _ in range(workers - len(found)):
-            open_ = [k for k, one in enumerate(self.operators) if one.ceiling is None or found[k] < one.ceiling]
-            found[min(open_ or range(len(found)), key=lambda k: self._allows(k, found[k]))] += 1
-        return {one.name: number for one, number in zip(self.operators, found, strict=True)}
+        numbers = [1] * len(self.operators)
+        ceilings = [math.inf if operator.ceiling is None else operator.ceiling for operator in self.operators]
+        for _ in range(workers - len(numbers)):
+            below = [k for k, ceiling in enumerate(ceilings) if numbers[k] < ceiling]
+            numbers[min(below or range(len(numbers)), key=lambda k: self._allows(k, numbers[k]))] += 1
+        return {operator.name: number for operator, number in zip(self.operators, numbers, strict=True)}
 
     def capacity_of(self, workers: int) -> float:
-        """Of the best allocation of so many workers."""
+        """The capacity of the best allocation of this many workers."""
         return self.capacity(self.best(workers))
 
     def _allows(self, k: int, workers: int) -> float:
@@ -157,9 +163,11 @@ class Graph:
 
 @cache
 def _ratios(graph: Graph) -> tuple[float, ...]:
-    taken: dict[str, float] = {}
-    passed: dict[str, float] = {}
-    for one in graph.operators:
-        taken[one.name] = sum(passed[name] for name in one.upstream) if one.upstream else one.share
-        passed[one.name] = taken[one.name] * one.selectivity
-    return tuple(taken.values())
+    inputs: dict[str, float] = {}
+    outputs: dict[str, float] = {}
+    for operator in graph.operators:
+        inputs[operator.name] = (
+            sum(outputs[name] for name in operator.upstream) if operator.upstream else operator.share
+        )
+        outputs[operator.name] = inputs[operator.name] * operator.selectivity
+    return tuple(inputs.values())

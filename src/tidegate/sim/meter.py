@@ -1,4 +1,4 @@
-"""What meters show of operators and workers at work, with the errors that meters have."""
+"""Simulated metrics of operators and workers, with measurement errors."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tidegate.core import ExecutorSample, OperatorSample
 from tidegate.sim.graph import Operator
 from tidegate.sim.operatorsettings import OperatorSettings
 
-#: errors are drawn once, and taken in turn
+#: number of errors that are drawn once and then used in turn
 DRAWS = 4093
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What an operator did while it ran: records/s taken in, the share of time held up, how full its queue was.
+    """The actual work of an operator: records/s taken in, the share of time held up, how full its queue was.
 
-    `luck` is how fast its workers are since this start, for what they should be.
+    `luck` is the speed of its workers since the last start, relative to the nominal speed.
     """
 
     rate: float
@@ -29,7 +29,7 @@ class Work:
 
 @dataclass(slots=True)
 class Meter:
-    """`errors` are factors around one, for ever; `start` is the CPU share that workers show while they start."""
+    """`errors` is an endless sequence of factors around 1, `start` the CPU share of workers that are starting up."""
 
     start: float
     errors: Iterator[float]
@@ -38,51 +38,51 @@ class Meter:
     def of(cls, settings: OperatorSettings, seed: int) -> Meter:
         return cls(settings.busy_restart, _errors(settings.noise, seed))
 
-    def operator(self, one: Operator, workers: int, work: Work | None, hot: float) -> OperatorSample:
-        """`hot` is the share of the time in which the workers were starting."""
+    def operator(self, operator: Operator, workers: int, work: Work | None, hot: float) -> OperatorSample:
+        """The metrics of an operator. `hot` is the share of the time in which its workers were starting up."""
         if work is None:
             cpu = self.start * hot * workers if self.start else None
-            return OperatorSample(one.name, one.upstream, workers, cpu=cpu)
-        busy, errors = work.rate / (one.pace(workers) * work.luck), self.errors
-        cpu = busy * one.cpu
+            return OperatorSample(operator.name, operator.upstream, workers, cpu=cpu)
+        busy, errors = work.rate / (operator.pace(workers) * work.luck), self.errors
+        cpu = busy * operator.cpu
         cpu += hot * max(0.0, self.start * workers - cpu)
         return OperatorSample(
-            one.name,
-            one.upstream,
+            operator.name,
+            operator.upstream,
             workers,
             rate_in=work.rate * next(errors),
-            rate_out=work.rate * one.selectivity * next(errors),
+            rate_out=work.rate * operator.selectivity * next(errors),
             busy=min(float(workers), busy * next(errors)),
             cpu=min(float(workers), cpu * next(errors)),
             backpressured=work.held,
             queue=work.queue,
         )
 
-    def workers(self, one: Operator, sample: OperatorSample, uptime: float) -> list[ExecutorSample]:
-        """Those of an operator: what it shows as a whole, in parts."""
-        errors, found = self.errors, []
-        for k, part in enumerate(parts(one, sample.parallelism)):
-            cpu = None if sample.cpu is None else min(1.0, sample.cpu * part * next(errors))
-            busy = None if sample.busy is None else min(1.0, sample.busy * part)
-            rate = None if sample.rate_in is None else sample.rate_in * part * next(errors)
-            found.append(ExecutorSample(f"{one.name}-{k}", None, 1, cpu, busy, rate, uptime))
-        return found
+    def workers(self, operator: Operator, sample: OperatorSample, uptime: float) -> list[ExecutorSample]:
+        """The metrics of an operator, divided among its workers."""
+        errors, samples = self.errors, []
+        for k, share in enumerate(load_shares(operator, sample.parallelism)):
+            cpu = None if sample.cpu is None else min(1.0, sample.cpu * share * next(errors))
+            busy = None if sample.busy is None else min(1.0, sample.busy * share)
+            rate = None if sample.rate_in is None else sample.rate_in * share * next(errors)
+            samples.append(ExecutorSample(f"{operator.name}-{k}", None, 1, cpu, busy, rate, uptime))
+        return samples
 
 
-def parts(one: Operator, workers: int) -> list[float]:
-    """What each worker has of the load: the first more than the others, by the skew.
+def load_shares(operator: Operator, workers: int) -> list[float]:
+    """Share of the load of each worker. The first has more than the others, according to the skew.
 
-    >>> parts(Operator("window", 1.0, skew=0.5), 4)
+    >>> load_shares(Operator("window", 1.0, skew=0.5), 4)
     [0.375, 0.20833333333333334, 0.20833333333333334, 0.20833333333333334]
     """
     if workers == 1:
         return [1.0]
-    first = (1 + one.lean(workers)) / workers
+    first = (1 + operator.lean(workers)) / workers
     return [first, *[(1 - first) / (workers - 1)] * (workers - 1)]
 
 
 def _errors(noise: float, seed: int) -> Iterator[float]:
     draws = Random(seed)
-    drawn = [max(0.0, draws.gauss(1, noise)) for _ in range(DRAWS)] if noise else [1.0]
+    errors = [max(0.0, draws.gauss(1, noise)) for _ in range(DRAWS)] if noise else [1.0]
     while True:
-        yield from drawn
+        yield from errors

@@ -11,16 +11,25 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from tidegate.core import Batch, Decision, Event, ExecutorSample, Observation, OperatorSample, QueryEnded
-from tidegate.score.trace import Cumulative, Finished
-from tidegate.sim.batch_model import BatchModel, Query
+from tidegate.core import (
+    Batch,
+    Decision,
+    Event,
+    ExecutorSample,
+    Lever,
+    Observation,
+    OperatorSample,
+    QueryEnded,
+)
+from tidegate.progress import ProgressLog
+from tidegate.score.trace import Cumulative, Finished, Offered
+from tidegate.sim.batch_model import UNLIMITED, BatchModel, Query
 from tidegate.sim.pace import DRAWS, Pace, draws
-from tidegate.sim.seen import Seen
 
 #: executors that worked for so many times `fade` are as fast as they get
 GROWN = 5.0
@@ -28,6 +37,9 @@ GROWN = 5.0
 OLD = 600.0
 #: time after which Spark knows that an executor is gone
 NOTICED = 5.0
+LEVERS = frozenset({Lever.EXECUTORS, Lever.BATCH_LIMIT})
+#: plannings that the simulated reports reach back
+POINTS = 64
 
 
 @dataclass(slots=True)
@@ -96,7 +108,7 @@ class MicroBatchEngine:
         self._reruns = 0
         self._fresh: list[Batch] = []
         self._events: list[Event] = []
-        self._seen = Seen()
+        self._log = ProgressLog(points=POINTS)
         self._work = 0.0
         self._looked, self._mark = 0.0, 0.0  # when it was last looked, and the task time then
         #: of each batch: when it was done, its first record and the one after its last, how long it took
@@ -142,8 +154,14 @@ class MicroBatchEngine:
 
     # the engine
 
+    @property
+    def levers(self) -> frozenset[Lever]:
+        return LEVERS
+
     def scale(self, decision: Decision) -> None:
-        self.requested = wanted = decision.executors
+        if decision.target.batch_limit is not None:
+            self._query = replace(self._query, limit=float(decision.target.batch_limit))
+        self.requested = wanted = decision.target.executors
         missing = wanted - len(self._workers) - len(self._coming)
         for _ in range(min(-missing, len(self._coming))):
             self._coming.pop()
@@ -151,6 +169,11 @@ class MicroBatchEngine:
             self._come([self.time + self._model.startup] * missing)
         if self._running is None:
             self._shrink(self.time)
+
+    @property
+    def _limit(self) -> int | None:
+        limit = self._query.limit
+        return int(limit) if limit < UNLIMITED else None
 
     def force(self, executors: int) -> None:
         """So many executors from now on, without asking: for replaying a recorded run."""
@@ -166,33 +189,38 @@ class MicroBatchEngine:
         """Plan the first batch then, off the grid: as soon as a query is up."""
         self._event = time
 
+    def offer(self, load: Offered) -> None:
+        """Another load from now on, from its beginning."""
+        now = self.time
+        base, seconds = self._total(now), np.arange(math.floor(now) + 1, math.ceil(now + load.duration) + 2)
+        before = [self._total(float(second)) for second in range(math.floor(now) + 1)]
+        self._totals = [*before, *(base + load.integrals(np.minimum(seconds - now, load.duration))).tolist()]
+        self._end = now + load.duration
+
     def observe(self) -> Observation:
         now = self.time
         if now > self._end + self._query.drain:
             raise QueryEnded("the workload is over")
         fresh, self._fresh = tuple(self._fresh), []
         events, self._events = tuple(self._events), []
-        seen, cycle, duration = self._seen, None, None
-        last = seen.last
-        if last is not None:
-            duration = last.finished - last.planned
-            cycle = max(seen.trigger or 0.0, duration)
-        rate = seen.arrival_rate()
+        log = self._log
+        last, cycle, rate = log.batch, log.cycle, log.arrival_rate
         return Observation(
             time=now,
             executors=len(self._workers) + self._leaving,
             requested=self.requested,
             arrival_rate=rate,
-            processing_rate=seen.processing_rate(),
-            backlog=seen.backlog(now, rate),
-            latency=seen.latency(),
-            trigger=seen.trigger,
-            batch_duration=duration,
+            processing_rate=log.processing_rate,
+            backlog=log.backlog(now),
+            latency=log.latency,
+            trigger=log.trigger,
+            batch_duration=log.duration,
             ceiling=None if last is None else self._model.ceiling,
             state_rows=round(self._model.state * (rate or 0.0)) if self._model.state else None,
             rerun_tasks=self._reruns,
             per_executor=self._samples(now, cycle),
             operators=self._operators(cycle),
+            batch_limit=self._limit,
             batches=fresh,
             events=events,
         )
@@ -299,10 +327,10 @@ class MicroBatchEngine:
         end = min(arrived, begin + self._query.limit)
         if end - begin < 1.0 or not self._workers:  # nothing to do at this trigger
             if end - begin < 1.0:
-                self._seen.idle = time
+                self._log.idle = time
             self._event = self._grid(time)
             return
-        self._seen.plan(time, arrived)
+        self._log.plan(time, arrived)
         fixed, tasks, speed = self._time_of(end - begin, time)
         task = tasks / -(-self._model.tasks // (len(self._workers) * self._model.cores))
         share = min(1.0, self._work / tasks) if tasks > 0 else 0.0
@@ -331,7 +359,7 @@ class MicroBatchEngine:
     def _finish(self, run: Running) -> None:
         time = run.finishes
         done = Batch(self._batch, run.planned, time, run.begin, run.end, run.arrived, round(run.end - run.begin))
-        self._seen.finish(done)
+        self._log.finish(done)
         self._running, self._batch = None, self._batch + 1
         self._fresh.append(done)
         self._spent += (run.busy_to - run.busy_from) * run.share
@@ -361,7 +389,7 @@ class MicroBatchEngine:
         return self._spent + run.share * min(max(now - run.busy_from, 0.0), run.busy_to - run.busy_from)
 
     def _samples(self, now: float, cycle: float | None) -> tuple[ExecutorSample, ...]:
-        model, run, last, looked, mark = self._model, self._running, self._seen.last, self._looked, self._mark
+        model, run, last, looked, mark = self._model, self._running, self._log.batch, self._looked, self._mark
         cores, idle, workers = model.cores, model.idle, self._workers
         active = min(cores, model.tasks) if run is not None and run.busy_from <= now < run.busy_to else 0
         rate = (last.end - last.begin) / cycle / len(workers) if last is not None and cycle and workers else None
@@ -379,7 +407,7 @@ class MicroBatchEngine:
         return tuple(found)
 
     def _operators(self, cycle: float | None) -> tuple[OperatorSample, ...]:
-        last, model = self._seen.last, self._model
+        last, model = self._log.batch, self._model
         if last is None or not cycle:
             return ()
         rate, busy = (last.end - last.begin) / cycle, self._work * len(self._workers) * model.cores / cycle

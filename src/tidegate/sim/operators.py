@@ -1,13 +1,13 @@
-"""The papers' engine, simulated: operators with workers of their own, stopped and started again for every rescale.
+"""Simulates the engines of the papers: operators have their own workers, and every rescale restarts the query.
 
-Records flow as in `flow.py`, in steps of a second. A rescale stops the query for some seconds, in which its backlog
-grows and nothing is taken; then the new workers are there. Workers that were there are seen, and paid, until then. A
-second rescale within the outage takes the place of the first and begins it anew. With a savepoint all that is in
-buffers is done when the query stops; without one (Flink's reactive mode, Kafka Streams) it goes on from the last
-checkpoint. A failure is noticed after a while, and then the query starts again from its last checkpoint: what it did
-since is done a second time. Records count as done when they were done first.
+Records flow as in `flow.py`, in steps of one second. A rescale stops the query for some seconds, during which the
+backlog grows and nothing is read. Until the restart, the old workers are observed and paid for; then the new ones take
+over. A second rescale during the outage replaces the first and restarts the outage. With a savepoint, everything in
+buffers is processed before the query stops. Without one (Flink's reactive mode, Kafka Streams) it resumes from the last
+checkpoint. A failure is detected after some time, and the query then restarts from its last checkpoint and repeats the
+work done since. Records count as done when they are processed for the first time.
 
-A query that stands reports nothing of its operators: figures are those of the seconds in which it ran.
+A stopped query reports no metrics of its operators: figures only cover the seconds in which it ran.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tidegate.core import (
     Decision,
     Event,
     ExecutorSample,
+    Lever,
     Observation,
     OperatorSample,
     QueryEnded,
@@ -37,10 +38,14 @@ from tidegate.sim.operatorsettings import OperatorSettings
 
 __all__ = ["OperatorEngine", "OperatorSettings"]
 
+LEVERS = frozenset({Lever.EXECUTORS, Lever.OPERATORS})
+
 
 @dataclass(slots=True)
 class Since:
-    """What was noted since the last observation: where it began, and steps in which the query ran, and was hot."""
+    """Counters since the last observation, whose step and position are stored: the steps in which the query ran and in
+    which its workers were starting up (`hot`), and the records replayed, skipped and taken in.
+    """
 
     step: int = 0
     position: float = 0.0
@@ -63,25 +68,27 @@ class OperatorEngine:
     seed: int = 0
     drain: float = 0.0
     time: float = 0.0
-    #: records that were done again after failures, and records that were dropped before they were read
+    #: records that were processed again after failures, and records that were dropped unread
     replayed: float = 0.0
     lost: float = 0.0
     flow: Flow = field(init=False)
     _now: dict[str, int] = field(init=False)
-    _wanted: dict[str, int] = field(init=False)
-    #: records arrived by each step, and those of them that are kept unread
+    _requested: dict[str, int] = field(init=False)
+    #: total arrivals by each step, and how many of the last records are retained if they are not read
     _arrived: list[float] = field(init=False)
-    _kept: list[float] = field(init=False)
+    _retained: list[float] = field(init=False)
+    #: when the current load ends
+    _ends: float = field(init=False)
     _step: int = 0
-    #: the step from which on the query runs, and that from which on its workers are no longer hot
+    #: the step at which the query runs again, and the step at which its workers have started up
     _runs: int = 0
     _cool: int = 0
-    #: the step from which on something is told of operators again
-    _told: int = 0
+    #: the step from which there are metrics of operators again
+    _visible_from: int = 0
     _began: float = 0.0
     _position: float = 0.0
     _mark: Mark = field(init=False)
-    #: position after each step, and by step what was dropped in it
+    #: position after each step, and the records dropped in a step
     _trail: list[float] = field(default_factory=list)
     _gaps: dict[int, float] = field(default_factory=dict)
     _skipped: float = 0.0
@@ -90,25 +97,25 @@ class OperatorEngine:
     _since: Since = field(default_factory=Since)
     _latency: float | None = None
     _last: Observation | None = None
-    #: batches so far, and the records in them: what is done again is in none
+    #: number of batches reported so far, and the records in them; replayed records are in none
     _batch: int = 0
     _reported: float = 0.0
     _meter: Meter = field(init=False)
     _pace: Random = field(init=False)
-    #: how fast each operator is since the last start, for what it should be
+    #: speed of each operator since the last start, relative to its nominal speed
     _luck: list[float] = field(init=False)
     _deal: Random = field(init=False)
 
     def __post_init__(self) -> None:
         own = self.settings
-        self._now = self._wanted = self.graph.checked(self.parallelism)
+        self._now = self._requested = self.graph.checked(self.parallelism)
         self.flow = Flow(self.graph, own.buffer, own.step)
         self._deal = Random(self.seed + 2)
-        self._dealt()
+        self._assign()
         steps = np.arange(math.ceil((self.workload.duration + self.drain) / own.step) + 2) * own.step
         self._arrived = np.maximum.accumulate(self.workload.integrals(steps)).tolist()
-        old = len(self._arrived) if own.retention is None else self._steps(own.retention)
-        self._kept = [now - self._arrived[max(0, k - old)] for k, now in enumerate(self._arrived)]
+        self._ends = self.workload.duration
+        self._retain_unread()
         self._pending = sorted(self.failures)
         self._meter, self._pace = Meter.of(own, self.seed), Random(self.seed + 1)
         self._mark = self.flow.mark(0.0)
@@ -120,7 +127,7 @@ class OperatorEngine:
         return self.time
 
     def sleep_until(self, time: float) -> None:
-        """All that happens until then, in whole steps."""
+        """Simulate until then, in whole steps."""
         last = math.floor(time / self.settings.step + 1e-9)
         while self._step < last:
             self._fail()
@@ -135,60 +142,80 @@ class OperatorEngine:
 
     # the engine
 
+    @property
+    def levers(self) -> frozenset[Lever]:
+        return LEVERS
+
     def scale(self, decision: Decision) -> None:
-        wanted = self._shares(decision)
-        if wanted == self._wanted:
+        workers = self._shares(decision)
+        if workers == self._requested:
             return
-        up = sum(wanted.values()) > sum(self._now.values())
+        up = sum(workers.values()) > sum(self._now.values())
         if self._step >= self._runs:
             self._stop()
-        self._wanted = wanted
-        self._told = self._step + self._steps(self.settings.asleep)
+        self._requested = workers
+        self._visible_from = self._step + self._steps(self.settings.asleep)
         self._pause(self.settings.outage_up if up else self.settings.outage_down)
 
     def _shares(self, decision: Decision) -> dict[str, int]:
         if decision.per_operator:
-            return self.graph.checked({**self._wanted, **decision.per_operator})
+            return self.graph.checked({**self._requested, **decision.per_operator})
         return self.graph.best(max(1, decision.executors))
 
+    def offer(self, load: Offered) -> None:
+        """Replace the load from now on; the new one starts from its beginning."""
+        step, now = self.settings.step, self._step
+        steps = np.arange(1, math.ceil((load.duration + self.drain) / step) + 2) * step
+        base = self._arrivals_by(now)
+        more = (base + np.maximum.accumulate(load.integrals(np.minimum(steps, load.duration)))).tolist()
+        self._reach(now)
+        self._arrived = [*self._arrived[: now + 1], *more]
+        self._retain_unread()
+        self._ends = self.time + load.duration
+
     def observe(self) -> Observation:
-        if self.time > self.workload.duration + self.drain:
+        if self.time > self._ends + self.drain:
             raise QueryEnded("the workload is over")
         events, self._events = tuple(self._events), []
         if self._last is not None and self._step == self._since.step:
-            requested, now = sum(self._wanted.values()), self.time
+            requested, now = sum(self._requested.values()), self.time
             return replace(self._last, time=now, requested=requested, batches=(), events=events)
-        self._last = self._seen(events)
+        self._last = self._observation(events)
         self._since = Since(self._step, self._position, taken=list(self.flow.taken))
         self.flow.held, self.flow.filled = ([0.0] * len(self.flow.held) for _ in range(2))
         return self._last
 
     def finished(self) -> Finished:
-        """What was done when, a portion for each step; what was dropped is in none."""
+        """The records finished in each step. Dropped records are not included."""
         ends = np.maximum.accumulate(np.array([0.0, *self._trail]))
         gaps = np.zeros(len(self._trail))
         gaps[list(self._gaps)] = list(self._gaps.values())
-        begins, ends = ends[:-1], ends[1:] - gaps  # what is dropped comes after what was just read
+        begins, ends = ends[:-1], ends[1:] - gaps  # dropped records follow those that were just read
         times = np.arange(1.0, len(gaps) + 1) * self.settings.step + self.settings.floor + self.settings.window
         done = ends > begins
         return Finished(times[done], begins[done], ends[done])
 
-    # what happens
+    # simulation
+
+    def _retain_unread(self) -> None:
+        retention = self.settings.retention
+        old = len(self._arrived) if retention is None else self._steps(retention)
+        self._retained = [now - self._arrived[max(0, k - old)] for k, now in enumerate(self._arrived)]
 
     def _steps(self, time: float) -> int:
         return math.ceil(time / self.settings.step - 1e-9)
 
-    def _come(self, step: int) -> float:
-        """Records arrived by a step."""
+    def _arrivals_by(self, step: int) -> float:
+        """Total arrivals by a step."""
         return self._arrived[min(step, len(self._arrived) - 1)]
 
     def _next_checkpoint(self) -> int:
-        """The step before which to stop; none where nobody will ask for a checkpoint."""
+        """The step of the next checkpoint; far away if no checkpoint will be needed."""
         if not self._pending and self.settings.savepoint:
             return self._step + 1_000_000
         every = max(1, self._steps(self.settings.checkpoint))
         if self._step % every == 0:
-            self._mark = self.flow.mark(self._come(self._step))
+            self._mark = self.flow.mark(self._arrivals_by(self._step))
         return (self._step // every + 1) * every
 
     def _run(self, until: int) -> None:
@@ -206,22 +233,22 @@ class OperatorEngine:
         self._moved(until)
 
     def _reach(self, step: int) -> None:
-        """Nothing more arrives after the end, however far one looks."""
+        """Extend the arrivals to a step after the end of the workload, when nothing more arrives."""
         missing = step + 1 - len(self._arrived)
         self._arrived.extend(self._arrived[-1:] * missing)
-        self._kept.extend([self._arrived[-1]] * missing)
+        self._retained.extend([self._arrived[-1]] * missing)
 
     def _moved(self, until: int) -> None:
-        """Note how far it is, and how old the record was that was done last."""
+        """Update the position, and the latency of the record that was finished last."""
         last, end = self._trail[-1], until
         while end > self._step + 1 and self._trail[end - 2] == last:
-            end -= 1  # nothing more came through
+            end -= 1  # nothing was finished in this step
         if last > self._position:
             self._latency = end * self.settings.step - self._when(last) + self.settings.floor + self.settings.window
         self._step, self._position = until, last
 
     def _when(self, record: float) -> float:
-        """The time at which so many had arrived, by straight lines between steps."""
+        """The time at which a record arrived, interpolated between steps."""
         arrived = self._arrived
         k = min(bisect_left(arrived, record), len(arrived) - 1)
         if k == 0 or arrived[k] == arrived[k - 1]:
@@ -232,7 +259,7 @@ class OperatorEngine:
         self._since.hot += max(0, min(until, self._cool) - self._step)
         self._reach(until)
         for step in range(self._step, until):
-            self.flow.stand(self._come(step + 1) - self._come(step))
+            self.flow.stand(self._arrivals_by(step + 1) - self._arrivals_by(step))
             self._trail.append(self._position)
             if self.settings.retention is not None:
                 self._drop(step)
@@ -240,10 +267,10 @@ class OperatorEngine:
         self._step = until
 
     def _drop(self, step: int) -> None:
-        """Records that nobody read in time are gone; what is done with is counted past them."""
-        gone = self.flow.drop(self._kept[step + 1])
-        if gone:
-            self.lost += gone
+        """Drop records that were not read in time, and advance the position past them."""
+        dropped = self.flow.drop(self._retained[step + 1])
+        if dropped:
+            self.lost += dropped
             gap = self.flow.skipped - self._skipped
             self._skipped += gap
             self._gaps[step] = gap
@@ -251,21 +278,22 @@ class OperatorEngine:
             self._trail[step] = min(self._trail[step] + gap, self._arrived[step + 1])
 
     def _stop(self) -> None:
-        """For a rescale."""
-        arrived = self._come(self._step)
+        """Stop the query for a rescale."""
+        arrived = self._arrivals_by(self._step)
         if self.settings.savepoint:
             self.flow.drain()
             self._mark = self.flow.mark(arrived)
             self._position = min(self.flow.through(), arrived)
         else:
-            self._again(arrived)
+            self._restore(arrived)
 
-    def _again(self, arrived: float) -> None:
+    def _restore(self, arrived: float) -> None:
+        """Return to the last checkpoint."""
         before = self.flow.through()
         self.flow.restore(self._mark, arrived)
-        more = max(0.0, before - self.flow.through())
+        repeated = max(0.0, before - self.flow.through())
         self._position = min(self.flow.through(), arrived)
-        self.replayed, self._since.replayed = self.replayed + more, self._since.replayed + more
+        self.replayed, self._since.replayed = self.replayed + repeated, self._since.replayed + repeated
         self._forget()
 
     def _pause(self, seconds: float) -> None:
@@ -273,16 +301,16 @@ class OperatorEngine:
         self._cool = self._runs + self._steps(self.settings.busy_restart_time) if self.settings.busy_restart else 0
 
     def _start(self) -> None:
-        """After an outage: with the workers that were asked for, about which nothing is known from before."""
+        """Restart after an outage with the requested workers, without metrics from before."""
         if self._step == self._runs and self._step:
             self._began = self._step * self.settings.step
-            self._now = self._wanted
-            self._dealt()
+            self._now = self._requested
+            self._assign()
             self._forget()
 
-    def _dealt(self) -> None:
-        """Workers, and with them keys and machines, as they were dealt out for this start."""
-        self._luck = [_lucky(self._deal, one.spread) for one in self.graph.operators]
+    def _assign(self) -> None:
+        """Assign keys and machines to the workers, at random for each start."""
+        self._luck = [_lucky(self._deal, operator.spread) for operator in self.graph.operators]
         self.flow.resize(self._now, self._luck)
 
     def _forget(self) -> None:
@@ -293,25 +321,25 @@ class OperatorEngine:
     def _fail(self) -> None:
         while self._pending and self._steps(self._pending[0]) <= self._step:
             time = self._pending.pop(0)
-            self._again(self._come(self._step))
+            self._restore(self._arrivals_by(self._step))
             self._events.append(Event(time, "ExecutorLost", f"a worker of {self.graph.name} was made to fail"))
             runs = self._runs
             self._pause(self.settings.detection + self.settings.restart)
             self._runs = max(self._runs, runs)
 
-    # what is seen
+    # observation
 
-    def _seen(self, events: tuple[Event, ...]) -> Observation:
+    def _observation(self, events: tuple[Event, ...]) -> Observation:
         self.flow.through()
         seconds = (self._step - self._since.step) * self.settings.step
         samples = self._samples()
         return Observation(
             time=self.time,
             executors=sum(self._now.values()),
-            requested=sum(self._wanted.values()),
-            arrival_rate=self._rate(self._come(self._step) - self._come(self._since.step), seconds),
+            requested=sum(self._requested.values()),
+            arrival_rate=self._rate(self._arrivals_by(self._step) - self._arrivals_by(self._since.step), seconds),
             processing_rate=self._rate(self._done(), seconds),
-            backlog=None if self._step < self._told else sum(self.flow.waiting),
+            backlog=None if self._step < self._visible_from else sum(self.flow.waiting),
             latency=self._latency,
             ceiling=self.graph.ceiling,
             per_executor=self._workers(samples),
@@ -322,7 +350,7 @@ class OperatorEngine:
         )
 
     def _done(self) -> float:
-        """Records done since the last observation, whether for the first time or again."""
+        """Records processed since the last observation, including repeated ones."""
         since = self._since
         return max(0.0, self._position - since.position - since.skipped + since.replayed)
 
@@ -336,32 +364,32 @@ class OperatorEngine:
         self._batch, self._reported = self._batch + 1, end
         planned, now = self._since.step * self.settings.step, self._step * self.settings.step
         rows = math.ceil(self._done())
-        return (Batch(self._batch - 1, planned, now, begin, end, self._come(self._since.step), rows),)
+        return (Batch(self._batch - 1, planned, now, begin, end, self._arrivals_by(self._since.step), rows),)
 
     def _samples(self) -> tuple[OperatorSample, ...]:
         steps = self._step - self._since.step
         hot = min(1.0, self._since.hot / steps) if steps else 0.0
         return tuple(
-            self._meter.operator(one, self._now[one.name], self._work(k, one), hot)
-            for k, one in enumerate(self.graph.operators)
+            self._meter.operator(operator, self._now[operator.name], self._work(k, operator), hot)
+            for k, operator in enumerate(self.graph.operators)
         )
 
-    def _work(self, k: int, one: Operator) -> Work | None:
-        """Of the steps in which it ran; None while it stands, or nobody looks."""
+    def _work(self, k: int, operator: Operator) -> Work | None:
+        """The work of an operator in the steps in which it ran; None while it is stopped or has no metrics."""
         since, flow = self._since, self.flow
-        if not since.ran or self._step < max(self._runs, self._told):
+        if not since.ran or self._step < max(self._runs, self._visible_from):
             return None
         room = flow.rooms[k] * since.ran
-        queue = (min(1.0, flow.filled[k] / room) if room else 0.0) if one.upstream else None
+        queue = (min(1.0, flow.filled[k] / room) if room else 0.0) if operator.upstream else None
         rate = (flow.taken[k] - since.taken[k]) / since.ran / self.settings.step
         return Work(rate, flow.held[k] / since.ran, queue, self._luck[k])
 
     def _workers(self, samples: tuple[OperatorSample, ...]) -> tuple[ExecutorSample, ...]:
         uptime = max(0.0, self._step * self.settings.step - self._began) if self._step >= self._runs else 0.0
         pairs = zip(self.graph.operators, samples, strict=True)
-        return tuple(worker for one, sample in pairs for worker in self._meter.workers(one, sample, uptime))
+        return tuple(worker for operator, sample in pairs for worker in self._meter.workers(operator, sample, uptime))
 
 
 def _lucky(draws: Random, spread: float) -> float:
-    """A factor around one, never below a tenth."""
+    """A random factor around 1, at least 0.1."""
     return max(0.1, draws.gauss(1, spread)) if spread else 1.0

@@ -1,4 +1,4 @@
-"""How an engine of isolated operators stops, starts, keeps and measures."""
+"""Settings of the engine with isolated operators: outages, checkpoints, retention and measurement."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from tidegate.core import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class OperatorSettings:
-    """Times are seconds, and count in whole steps."""
+    """Times are in seconds and rounded up to whole steps."""
 
-    #: how long a rescale to more workers, or to fewer or as many, stops the query
+    #: how long a rescale stops the query: to more workers, and to fewer or the same number
     outage_up: float = 30.0
     outage_down: float = 30.0
-    #: whether a rescale goes on from a savepoint, else from the last checkpoint
+    #: whether the query resumes from a savepoint after a rescale, or else from the last checkpoint
     savepoint: bool = True
     checkpoint: float = 10.0
-    #: of a failure: until it is noticed, and from then until the query runs again
+    #: time until a failure is detected, and from then until the query runs again
     detection: float = 0.0
     restart: float = 30.0
-    #: what fits into the queue before an operator, in seconds of what its workers take in
+    #: size of the input queue of an operator, in seconds of the input rate of its workers
     buffer: float = 0.5
-    #: how long records that no source has read are kept; None: for ever
+    #: how long unread records are kept; None means for ever
     retention: float | None = None
-    #: time that records wait in windows before they come out, and what they need without any queue
+    #: time that records wait in windows, and the latency without any queue
     window: float = 0.0
     floor: float = 0.2
-    #: CPU share that workers show at least while the query stands and for some seconds after
+    #: minimum CPU share of workers while the query is stopped, and for how many seconds after
     busy_restart: float = 0.0
     busy_restart_time: float = 0.0
-    #: how long from a rescale on nothing is told of operators and backlog: who sleeps until then would not see it
+    #: how long after a rescale there are no metrics of operators and backlog, for an autoscaler that would be asleep
     asleep: float = 0.0
-    #: relative error (standard deviation) of what is measured, and of the workers' pace from step to step
+    #: relative standard deviation of measurements, and of the speed of workers from step to step
     noise: float = 0.02
     work_noise: float = 0.0
     step: float = 1.0

@@ -1,7 +1,7 @@
-"""How fast a machine is from moment to moment: drawn from a seed, the same for every policy that runs on it.
+"""The varying speed of a machine, drawn from a seed and therefore the same for every policy that runs on it.
 
-Batch times vary because machines do: neighbours, clocks, collectors. So the noise belongs to the time and not to the
-batch, and an oracle that knows everything can know it too.
+Batch times vary because the machine does: other tenants, clock frequency, garbage collection. The noise is therefore a
+function of time and not of the batch, so that the oracle can know it as well.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 
-#: seconds for which a machine stays as fast as it is
+#: seconds for which the speed stays constant
 SLOT = 15.0
-#: draws that are made once and used in turn
+#: number of values that are drawn once and then used in turn
 DRAWS = 4096
 
 
 @lru_cache(maxsize=64)
 def draws(seed: int) -> tuple[float, ...]:
-    """Standard normal draws, cut at two."""
+    """Standard normal values, clipped at two standard deviations."""
     random = Random(seed)
     return tuple(min(2.0, max(-2.0, random.gauss(0.0, 1.0))) for _ in range(DRAWS))
 
@@ -31,7 +31,7 @@ def _slowness(seed: int, noise: float) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Work in a slot takes `1 + noise * draw` times as long as it should; noise is at most 0.2 of that.
+    """Work in a slot of time takes `1 + noise * draw` times its nominal time. `draw` is between -2 and 2.
 
     >>> even = Pace(seed=1, noise=0.0)
     >>> even.after(10.0, 20.0), even.worth(10.0, 30.0)
@@ -45,7 +45,7 @@ class Pace:
         return _slowness(self.seed, self.noise)[slot % DRAWS]
 
     def after(self, time: float, work: float) -> float:
-        """When so many seconds of work, begun at a time, are done."""
+        """The time at which an amount of work, in seconds, is done if it starts at `time`."""
         if not self.noise:
             return time + work
         slow = _slowness(self.seed, self.noise)
@@ -59,7 +59,7 @@ class Pace:
             time, slot = end, slot + 1
 
     def worth(self, begin: float, end: float) -> float:
-        """Seconds of work that are done between two times."""
+        """Seconds of work that can be done between two times."""
         if not self.noise or end <= begin:
             return max(0.0, end - begin)
         slots = range(int(begin / SLOT), math.ceil(end / SLOT))

@@ -1,4 +1,4 @@
-"""A real run in a few kilobytes: its batches, its executors and its load, to fit models to and to check them with."""
+"""A real run in a few kilobytes: its batches, executors and load, for fitting and validating models."""
 
 from __future__ import annotations
 
@@ -11,24 +11,31 @@ from typing import Any
 import numpy as np
 
 from tidegate.core import InvalidInput, Observation, Tick
+from tidegate.runs import RunSpec
 from tidegate.score.trace import Cumulative
+from tidegate.sim.batch_model import UNLIMITED
 from tidegate.workloads import from_spec
 
-#: digits of times that are kept
+#: decimal digits of recorded times
 MILLI = 3
+#: conditions of a run that are stored with the recording
+ABOUT = ("workload", "peak", "policy", "quota", "grace", "seed", "duration")
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
-    """An executor: when it came and when it was gone (None: it stayed), in seconds of the run; it may be negative."""
+class Lifetime:
+    """When an executor registered and when it left (None: never), in seconds of the run. Negative before the start."""
 
     came: float
     went: float | None = None
 
+    def covers(self, time: float) -> bool:
+        return self.came <= time and (self.went is None or time < self.went)
+
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """A batch: when it was planned, how long it took, its records `[begin, end)`, and all that had arrived by then."""
+class RecordedBatch:
+    """A batch: when it was planned, how long it took, its records `[begin, end)`, and all arrivals by the planning."""
 
     planned: float
     took: float
@@ -42,8 +49,10 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True)
-class Layouts:
-    """What was seen of the stages: tasks, how many stages, the first one's part of the work, what it passes on."""
+class StageLayout:
+    """Tasks per stage, number of stages, the share of work in the first stage, the records it passes on per record it
+    reads, and the cores of an executor.
+    """
 
     tasks: int = 1
     stages: int = 1
@@ -61,182 +70,190 @@ class Recording:
     trigger: float
     limit: float
     until: float
-    layout: Layouts
-    lives: tuple[Life, ...]
-    batches: tuple[Done, ...]
-    #: seconds from asking for executors until they were there, and from a batch's end until those that had to go were
+    layout: StageLayout
+    lives: tuple[Lifetime, ...]
+    batches: tuple[RecordedBatch, ...]
+    #: seconds from the request for executors until they registered, and from the end of the running batch until
+    #: removed executors were gone
     startups: tuple[float, ...] = ()
     leaves: tuple[float, ...] = ()
-    #: (busy, CPU) of executors over a while
+    #: mean (busy, CPU) over all executors, per 30 s
     loads: tuple[tuple[float, float], ...] = ()
-    #: the workload's spec; None where it is not known
+    #: the spec of the workload; None if unknown
     workload: Mapping[str, Any] | None = None
-    #: conditions: quota, workload's name, policy
+    #: conditions of the run: quota, name of the workload, policy
     about: Mapping[str, Any] | None = None
 
     def arrivals(self) -> Cumulative:
-        """From the workload where it is known, else by straight lines between the batches' plannings."""
+        """From the workload if it is known, else interpolated between the times at which batches were planned."""
         if self.workload is not None:
             return Cumulative.of(from_spec(self.workload))
-        points = [(0.0, 0.0), *((b.planned, b.arrived) for b in self.batches if b.arrived is not None)]
+        planned = [(batch.planned, batch.arrived) for batch in self.batches if batch.arrived is not None]
+        points = [(0.0, 0.0), *planned]
         times, totals = zip(*points, strict=True)
         return Cumulative(np.array(times), np.maximum.accumulate(np.array(totals)))
 
     def executors(self, time: float) -> int:
-        return sum(life.came <= time and (life.went is None or time < life.went) for life in self.lives)
+        return sum(life.covers(time) for life in self.lives)
 
     def changes(self) -> list[tuple[float, int]]:
-        """When the number of executors changed, and to what."""
+        """The times at which the number of executors changed, and the new numbers."""
         times = sorted({t for life in self.lives for t in (life.came, life.went) if t is not None and t > 0})
         return [(time, self.executors(time)) for time in times if time <= self.until]
 
 
-def record(name: str, spec: Mapping[str, Any], ticks: Sequence[Tick]) -> Recording:
-    """Of a stored run, from its settings and its ticks."""
+def record(name: str, spec: RunSpec, ticks: Sequence[Tick]) -> Recording:
+    """The recording of a stored run, from its settings and its ticks."""
     if not ticks:
         raise InvalidInput(f"run {name}: it has no observations")
-    start = float(spec.get("start", ticks[0].observation.time))
-    seen = [tick.observation for tick in ticks]
+    start = ticks[0].observation.time if spec.start is None else spec.start
+    observations = [tick.observation for tick in ticks]
     return Recording(
         name=name,
-        job=str(spec.get("job", name)),
-        trigger=float(spec.get("trigger", 0.0)),
-        limit=float(spec.get("limit") or 4 * float(spec.get("trigger", 0.0)) * float(spec.get("peak", 0.0))) or 1e18,
-        until=round(seen[-1].time - start, MILLI),
-        layout=_layout(seen),
-        lives=_lives(seen, start),
-        batches=tuple(_batches(seen, start)),
+        job=spec.job or name,
+        trigger=spec.trigger or 0.0,
+        limit=float(spec.max_batch_records) or UNLIMITED,
+        until=round(observations[-1].time - start, MILLI),
+        layout=_layout(observations),
+        lives=_lives(observations, start),
+        batches=tuple(_batches(observations, start)),
         startups=_startups(ticks),
         leaves=_leaves(ticks),
-        loads=_loads(seen),
-        workload=json.loads(json.dumps(spec.get("workload_spec"))),  # as text would have it
-        about={key: spec.get(key) for key in ("workload", "peak", "policy", "quota", "grace", "seed", "duration")},
+        loads=_loads(observations),
+        workload=json.loads(json.dumps(spec.workload_spec)),  # the same values as after a round trip through text
+        about={key: getattr(spec, key) for key in ABOUT},
     )
 
 
-def _batches(seen: Iterable[Observation], start: float) -> Iterable[Done]:
-    for obs in seen:
-        for b in obs.batches:
-            if b.end > b.begin:
-                arrived = None if b.arrived is None else round(b.arrived)
-                took = round(b.finished - b.planned, MILLI)
-                yield Done(round(b.planned - start, MILLI), took, round(b.begin), round(b.end), arrived)
+def _batches(observations: Iterable[Observation], start: float) -> Iterable[RecordedBatch]:
+    for obs in observations:
+        for batch in obs.batches:
+            if batch.end > batch.begin:
+                planned, took = round(batch.planned - start, MILLI), round(batch.finished - batch.planned, MILLI)
+                arrived = None if batch.arrived is None else round(batch.arrived)
+                yield RecordedBatch(planned, took, round(batch.begin), round(batch.end), arrived)
 
 
-def _lives(seen: Sequence[Observation], start: float) -> tuple[Life, ...]:
-    """By their ids. One that was told to go gets no more tasks: it went when fewer were asked for."""
+def _lives(observations: Sequence[Observation], start: float) -> tuple[Lifetime, ...]:
+    """Lifetimes by executor id. An executor that is removed gets no more tasks, so its life ends with the request for
+    fewer executors.
+    """
     came: dict[str, float] = {}
     last: dict[str, float] = {}
-    told: dict[int, float] = {}  # when so many were last asked for
+    requests: dict[int, float] = {}  # by number of executors, the time of the last request for it
     went: dict[str, float] = {}
-    for obs in seen:
+    for obs in observations:
         time = obs.time - start
-        if not told or obs.requested != next(reversed(told)):
-            told.pop(obs.requested, None)
-            told[obs.requested] = time
-        for one in obs.per_executor:
-            came.setdefault(one.id, time - (one.uptime or 0.0))
-            last[one.id] = time
+        if not requests or obs.requested != next(reversed(requests)):
+            requests.pop(obs.requested, None)
+            requests[obs.requested] = time
+        for executor in obs.per_executor:
+            came.setdefault(executor.id, time - (executor.uptime or 0.0))
+            last[executor.id] = time
         gone = [id for id in came if id not in went and last[id] < time]
-        asked = told[obs.requested] if len(obs.per_executor) <= obs.requested else time
+        request = requests[obs.requested] if len(obs.per_executor) <= obs.requested else time
         went |= {
-            id: min(max(asked, came[id]), last[id] + 0.5) if _ordered(obs, last[id], asked) else time for id in gone
+            id: min(max(request, came[id]), last[id] + 0.5) if _removed(obs, last[id], request) else time for id in gone
         }
-    order = sorted(came, key=lambda one: (came[one], one))
-    return tuple(Life(round(came[id], MILLI), round(went[id], MILLI) if id in went else None) for id in order)
+    order = sorted(came, key=lambda id: (came[id], id))
+    return tuple(Lifetime(round(came[id], MILLI), round(went[id], MILLI) if id in went else None) for id in order)
 
 
-def _ordered(obs: Observation, last: float, asked: float) -> bool:
-    """Whether one that was seen last then had been told to go: else it died."""
-    return last >= asked and len(obs.per_executor) == obs.requested
+def _removed(obs: Observation, last: float, request: float) -> bool:
+    """Whether an executor that was last seen then was removed by a request. Otherwise it died."""
+    return last >= request and len(obs.per_executor) == obs.requested
 
 
 def _startups(ticks: Sequence[Tick]) -> tuple[float, ...]:
-    found: list[float] = []
-    asked: tuple[float, int] | None = None
+    startups: list[float] = []
+    request: tuple[float, int] | None = None
     for tick in ticks:
         obs = tick.observation
-        if asked is not None and obs.executors >= asked[1]:
-            found.append(round(obs.time - asked[0], 1))
-            asked = None
+        if request is not None and obs.executors >= request[1]:
+            startups.append(round(obs.time - request[0], 1))
+            request = None
         if tick.acted and tick.decision:
             up = tick.decision.executors > obs.executors
-            asked = (obs.time, tick.decision.executors) if up else None
-    return tuple(found)
+            request = (obs.time, tick.decision.executors) if up else None
+    return tuple(startups)
 
 
 def _leaves(ticks: Sequence[Tick]) -> tuple[float, ...]:
-    """From the end of the batch in which they were told to go."""
-    found: list[float] = []
-    wanted: int | None = None
+    """Seconds until removed executors were gone, from the end of the batch during which they were removed."""
+    leaves: list[float] = []
+    target: int | None = None
     ended: float | None = None
     for tick in ticks:
         obs = tick.observation
-        if wanted is not None:
+        if target is not None:
             ended = obs.batches[0].finished if ended is None and obs.batches else ended
-            if obs.executors <= wanted:
-                found.append(round(max(0.0, obs.time - (ended or obs.time)), 1))
-                wanted = ended = None
+            if obs.executors <= target:
+                leaves.append(round(max(0.0, obs.time - (ended or obs.time)), 1))
+                target = ended = None
         if tick.acted and tick.decision:
-            wanted = tick.decision.executors if tick.decision.executors < obs.executors else None
+            target = tick.decision.executors if tick.decision.executors < obs.executors else None
             ended = None
-    return tuple(found)
+    return tuple(leaves)
 
 
-def _loads(seen: Sequence[Observation], span: float = 30.0) -> tuple[tuple[float, float], ...]:
-    """Means of busy and CPU over all executors, for each `span` seconds."""
-    kept: dict[int, list[tuple[float, float]]] = {}
-    for obs in seen:
-        pairs = [(one.busy, one.cpu) for one in obs.per_executor if one.busy is not None and one.cpu is not None]
-        kept.setdefault(int((obs.time - seen[0].time) / span), []).extend(pairs)
+def _loads(observations: Sequence[Observation], span: float = 30.0) -> tuple[tuple[float, float], ...]:
+    """Mean busy share and CPU over all executors, for each `span` seconds."""
+    spans: dict[int, list[tuple[float, float]]] = {}
+    for obs in observations:
+        pairs = [
+            (executor.busy, executor.cpu)
+            for executor in obs.per_executor
+            if executor.busy is not None and executor.cpu is not None
+        ]
+        spans.setdefault(int((obs.time - observations[0].time) / span), []).extend(pairs)
     return tuple(
-        (round(sum(b for b, _ in pairs) / len(pairs), 4), round(sum(c for _, c in pairs) / len(pairs), 4))
-        for pairs in kept.values()
+        (round(sum(busy for busy, _ in pairs) / len(pairs), 4), round(sum(cpu for _, cpu in pairs) / len(pairs), 4))
+        for pairs in spans.values()
         if pairs
     )
 
 
-def _layout(seen: Sequence[Observation]) -> Layouts:
-    staged = [obs.operators for obs in seen if obs.operators]
+def _layout(observations: Sequence[Observation]) -> StageLayout:
+    staged = [obs.operators for obs in observations if obs.operators]
     if not staged:
-        return Layouts()
+        return StageLayout()
     count = round(median(len(stages) for stages in staged))
     usual = [stages for stages in staged if len(stages) == count]
-    work = [(stages[0].busy or 0.0, sum(one.busy or 0.0 for one in stages)) for stages in usual]
+    work = [(stages[0].busy or 0.0, sum(stage.busy or 0.0 for stage in stages)) for stages in usual]
     passed = [
         stages[1].rate_in / stages[0].rate_in
         for stages in usual
         if len(stages) > 1 and stages[0].rate_in and stages[1].rate_in
     ]
-    return Layouts(
-        tasks=max(one.parallelism for stages in usual for one in stages),
+    return StageLayout(
+        tasks=max(stage.parallelism for stages in usual for stage in stages),
         stages=count,
-        first=round(sum(f for f, _ in work) / (sum(a for _, a in work) or 1.0), 4) if count > 1 else 1.0,
+        first=round(sum(first for first, _ in work) / (sum(all_ for _, all_ in work) or 1.0), 4) if count > 1 else 1.0,
         passed=round(median(passed), 6) if passed else 1.0,
-        cores=max((one.cores for obs in seen for one in obs.per_executor), default=1),
+        cores=max((executor.cores for obs in observations for executor in obs.per_executor), default=1),
     )
 
 
 def text(recording: Recording) -> str:
-    """JSON, a batch in a line."""
+    """The recording as JSON, with one line per batch."""
     values = asdict(recording)
     batches, lives = values.pop("batches"), values.pop("lives")
-    rows = ",\n  ".join(json.dumps(list(b.values())) for b in batches)
+    rows = ",\n  ".join(json.dumps(list(batch.values())) for batch in batches)
     lead = json.dumps(values, indent=1)
-    alive = json.dumps([[life["came"], life["went"]] for life in lives])
-    return f'{lead[:-2]},\n "lives": {alive},\n "batches": [\n  {rows}\n ]\n}}\n'
+    lifetimes = json.dumps([[life["came"], life["went"]] for life in lives])
+    return f'{lead[:-2]},\n "lives": {lifetimes},\n "batches": [\n  {rows}\n ]\n}}\n'
 
 
-def parse(found: str, place: str) -> Recording:
-    """What `text` wrote."""
+def parse(text: str, place: str) -> Recording:
+    """Reads a recording that `text` wrote."""
     try:
-        values = json.loads(found)
+        values = json.loads(text)
         return Recording(
             **{
                 **values,
-                "layout": Layouts(**values["layout"]),
-                "lives": tuple(Life(*life) for life in values["lives"]),
-                "batches": tuple(Done(*batch) for batch in values["batches"]),
+                "layout": StageLayout(**values["layout"]),
+                "lives": tuple(Lifetime(*life) for life in values["lives"]),
+                "batches": tuple(RecordedBatch(*batch) for batch in values["batches"]),
                 "loads": tuple((busy, cpu) for busy, cpu in values["loads"]),
                 "startups": tuple(values["startups"]),
                 "leaves": tuple(values["leaves"]),

@@ -1,6 +1,6 @@
 """Dead letters: what was no record goes to a topic of its own, batch by batch, beside the query.
 
-The query only counts such rows (see `spark.kafka`). Where a batch had some, they are read again from the topic, and
+The query only counts such rows (see `sources.kafka_topic`). Where a batch had some, they are read again from the topic, and
 only they; a topic without faults is read once.
 """
 
@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from pyspark.sql import SparkSession
 
-from tidegate.kafka import create
+from tidegate.kafka import create_topic
 from tidegate.sources.kafka_topic import Offsets, Topic, dead_letters
 
 
@@ -34,7 +34,7 @@ class DeadLetters:
         return None if first is None else f"dead letters could not be written to {self.name!r}: {first}".splitlines()[0]
 
     def _write(self, begin: Offsets, end: Offsets) -> None:
-        create(self._topic.bootstrap, self.name, 1)
+        create_topic(self._topic.bootstrap, self.name, 1)
         letters = dead_letters(self._spark, self._topic, begin, end)
         options = {"kafka.bootstrap.servers": self._topic.bootstrap, "topic": self.name, "includeHeaders": "true"}
         letters.write.format("kafka").options(**options).save()

@@ -3,8 +3,9 @@ says.
 
 Options: `events` (name of the records), `workload` (JSON of a workload's `spec()`), `seed`, `skew`, `partitions`,
 `maxRowsPerTrigger`, `eventRate` (records per second of event time), `start` (epoch seconds of the workload's
-beginning; now, if not given); for a batch read `begin` and `end`, record numbers. Records that are JSON by definition
-come as text, in the column `value`.
+beginning; now, if not given), `first` (number of the first record); in the place of `workload` and `maxRowsPerTrigger`
+a `schedule`, a file (`sources.schedule`) that may change while the query runs. For a batch read `begin` and `end`,
+record numbers. Records that are JSON by definition come as text, in the column `value`.
 
 The offset carries the start: a query restarted from its checkpoint goes on with the record after its last one, on the
 same timeline.
@@ -30,6 +31,7 @@ from pyspark.sql.types import StructType
 
 from tidegate.core import InvalidInput
 from tidegate.jobs.event_kinds import Events, Packed, events
+from tidegate.sources.schedule import ScheduleFile
 from tidegate.workloads import Shape, from_spec
 
 #: records in one Arrow batch: large enough to be fast, small enough for an executor of 512 MB
@@ -52,16 +54,16 @@ def split(begin: int, end: int, parts: int) -> list[Range]:
 
 
 def generate(kind: Events, wanted: Range) -> Iterator[pa.RecordBatch]:
-    _spare_collector()
+    _freeze_heap()
     make = kind.pack if isinstance(kind, Packed) else kind.make
     for begin in range(wanted.begin, wanted.end, CHUNK):
         yield make(np.arange(begin, min(begin + CHUNK, wanted.end), dtype=np.int64))
 
 
 @cache
-def _spare_collector() -> None:
-    """Once a worker process: Spark's worker collects garbage after every task, and the modules it holds cost 20 ms of
-    CPU each time.
+def _freeze_heap() -> None:
+    """Python workers freeze the GC heap, once each: Spark's worker collects garbage after every task, and the modules
+    it holds cost 20 ms of CPU each time.
     """
     gc.collect()
     gc.freeze()
@@ -93,11 +95,13 @@ class TidegateSource(DataSource):
 class _Stream(DataSourceStreamReader):
     def __init__(self, options: Mapping[str, str]) -> None:
         self._kind = kind_of(options)
-        if "workload" not in options:
+        if "workload" not in options and "schedule" not in options:
             raise InvalidInput("source tidegate: need the option workload, the JSON of a workload's spec()")
-        self._workload: Shape = from_spec(json.loads(options["workload"]))
+        self._file = ScheduleFile(options["schedule"]) if "schedule" in options else None
+        self._workload: Shape | None = None if self._file else from_spec(json.loads(options["workload"]))
         self._parts = int(options.get("partitions", 8))
         self._limit = int(options.get("maxRowsPerTrigger", 0))
+        self._first = int(options.get("first", 0))
         self._start = float(options["start"]) if "start" in options else time.time()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -105,7 +109,7 @@ class _Stream(DataSourceStreamReader):
         return {"_kind": self._kind}
 
     def initialOffset(self) -> dict[str, Any]:
-        return {"record": 0, "start": self._start}
+        return {"record": self._first, "start": self._start}
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxRows(self._limit) if self._limit > 0 else ReadAllAvailable()
@@ -113,8 +117,10 @@ class _Stream(DataSourceStreamReader):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         self._start = float(start["start"])
         offered, begin = self._offered(), int(start["record"])
-        if isinstance(limit, ReadMaxRows):
-            offered = min(offered, begin + limit.max_rows)
+        # Spark asks for the limit once; a schedule's may have changed since
+        most = self._file.read().limit if self._file else limit.max_rows if isinstance(limit, ReadMaxRows) else 0
+        if most:
+            offered = min(offered, begin + most)
         return {"record": max(offered, begin), "start": self._start}
 
     def reportLatestOffset(self) -> dict[str, Any]:
@@ -128,6 +134,9 @@ class _Stream(DataSourceStreamReader):
         return generate(self._kind, partition)
 
     def _offered(self) -> int:
+        if self._workload is None:
+            assert self._file is not None
+            return max(self._file.read().total(time.time()), self._first)
         return self._workload.total(time.time() - self._start)
 
 

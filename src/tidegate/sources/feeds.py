@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 
 from tidegate.sources import streams
+from tidegate.sources.schedule import Schedule
+from tidegate.workloads import Shape
 
 
 class Feed(Protocol):
@@ -22,19 +25,42 @@ class Feed(Protocol):
         """The records of all finished batches."""
 
     def report(self, report: Mapping[str, Any]) -> None:
-        """Hear of a batch, from its progress report."""
+        """Take note of a batch, from its progress report."""
 
 
 @dataclass(slots=True)
 class Embedded:
-    """Tidegate's own source, with its options."""
+    """Tidegate's own source: what it offers, and the most records of a batch, can change while the query runs.
+
+    `options` are those of the source; the schedule is kept in a file that both sides know.
+    """
 
     options: Mapping[str, str]
+    file: Path
+    schedule: Schedule = field(default_factory=Schedule)
+    #: records of finished batches
     end: int = 0
     base: float = 0.0
 
+    def offer(self, load: Shape, since: float) -> None:
+        """Offer a load from a moment on, in the place of what was offered until then."""
+        self._change(self.schedule.then(load, since))
+
+    @property
+    def value(self) -> int:
+        """The most records of a batch; 0 for all that there are."""
+        return self.schedule.limit
+
+    def set(self, records: int) -> None:
+        self._change(replace(self.schedule, limit=records))
+
+    def _change(self, schedule: Schedule) -> None:
+        schedule.write(self.file)
+        self.schedule = schedule
+
     def stream(self, spark: SparkSession) -> DataFrame:
-        return streams.stream(spark, self.options)
+        first = {"first": str(self.end)} if self.end else {}
+        return streams.stream(spark, {**self.options, "schedule": str(self.file), **first})
 
     def table(self, spark: SparkSession) -> DataFrame:
         return streams.records(spark, {**self.options, "begin": "0", "end": str(self.end)})

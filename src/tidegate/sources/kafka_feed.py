@@ -6,39 +6,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tidegate.kafka import create, ends, reach, require
-from tidegate.kafka.process import Order, ProducerProcess
-from tidegate.kafka.producer import Produced, Target
-from tidegate.kafka.topics import answers
+from tidegate.core.observed import RECORDS
+from tidegate.kafka import create_topic, end_offsets, topic_partitions, wait_for_broker
+from tidegate.kafka.process import ProducerProcess, ProducerSpec
+from tidegate.kafka.producer import ProducerResult, Target
+from tidegate.kafka.topics import is_reachable
+from tidegate.runs import KafkaCounts
 from tidegate.sources import kafka_topic as kafka
 from tidegate.sources.dead_letters import DeadLetters
 from tidegate.sources.kafka_topic import Topic
-from tidegate.spark.progress import RECORDS
 
 Say = Callable[[str], None]
 #: seconds between two looks at the broker
 LOOK = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What became of a run's records: read by the query; in the topic, by their numbers; and the producer's word."""
-
-    topic: str
-    read: int
-    malformed: int
-    produced: int | None = None
-    #: records that are in the topic more than once, or not at all; None where nobody numbered them
-    duplicates: int | None = None
-    losses: int | None = None
-    #: how long the producer ever was behind the workload, s
-    behind: float | None = None
 
 
 class KafkaFeed:
@@ -46,9 +31,9 @@ class KafkaFeed:
 
     def __init__(self, topic: Topic, limit: int, patience: float, say: Say) -> None:
         self.topic, self._limit, self._patience, self._say = topic, limit, patience, say
-        reach(topic.bootstrap, patience, say)
+        wait_for_broker(topic.bootstrap, patience, say)
         self._producer: ProducerProcess | None = None
-        self._made: Produced | None = None
+        self._made: ProducerResult | None = None
         self._letters: DeadLetters | None = None
         self._looked = time.monotonic()
         self._away = False
@@ -57,8 +42,8 @@ class KafkaFeed:
     def use(self, partitions: int, make: bool) -> int:
         """Take the topic, or make it; how many partitions it has. What is in it already is not read."""
         name, bootstrap = self.topic.name, self.topic.bootstrap
-        found = create(bootstrap, name, partitions) if make else require(bootstrap, name)
-        self.begin = ends(bootstrap, name)
+        found = create_topic(bootstrap, name, partitions) if make else topic_partitions(bootstrap, name)
+        self.begin = end_offsets(bootstrap, name)
         self.end = dict(self.begin)
         return found
 
@@ -66,13 +51,13 @@ class KafkaFeed:
     def base(self) -> float:
         return float(sum(self.begin.values()))
 
-    def produce(self, order: Order) -> None:
+    def produce(self, order: ProducerSpec) -> None:
         self._producer = ProducerProcess(order)
 
     def go(self, start: float) -> None:
         """Let the producer begin, if there is one."""
         if self._producer:
-            self._producer.go(start)
+            self._producer.start(start)
 
     def target(self) -> Target:
         return Target(self.topic.bootstrap, self.topic.name, len(self.begin))
@@ -100,11 +85,11 @@ class KafkaFeed:
     def look(self) -> None:
         """Now and then, whether producer and broker are there; says so when the broker goes or comes."""
         if self._producer:
-            self._producer.look()
+            self._producer.poll()
         if time.monotonic() - self._looked < LOOK:
             return
         self._looked = time.monotonic()
-        away = not answers(self.topic.bootstrap)
+        away = not is_reachable(self.topic.bootstrap)
         if away != self._away:
             what = "does not answer: the query waits for it" if away else "answers again"
             self._say(f"the Kafka broker at {self.topic.bootstrap} {what}")
@@ -112,9 +97,9 @@ class KafkaFeed:
 
     def recovers(self) -> bool:
         """Whether a failed query may go on from its checkpoint: the broker was away, and is back."""
-        if not self._away and answers(self.topic.bootstrap):
+        if not self._away and is_reachable(self.topic.bootstrap):
             return False
-        reach(self.topic.bootstrap, self._patience, self._say)
+        wait_for_broker(self.topic.bootstrap, self._patience, self._say)
         self._away = False
         return True
 
@@ -128,16 +113,16 @@ class KafkaFeed:
         letters, self._letters = self._letters, None
         return letters.close() if letters else None
 
-    def counted(self, spark: SparkSession) -> Counted:
+    def counted(self, spark: SparkSession, connector: str | None = None) -> KafkaCounts:
         """A last look at the topic, at the numbers in the keys of what was read."""
         made = self._made
         read = sum(self.end.values()) - sum(self.begin.values())
         if made is None:
-            return Counted(self.topic.name, read, self.malformed)
-        rows = kafka.rows(spark, self.topic, self.begin, ends(self.topic.bootstrap, self.topic.name))
+            return KafkaCounts(self.topic.name, read, self.malformed, connector=connector)
+        rows = kafka.rows(spark, self.topic, self.begin, end_offsets(self.topic.bootstrap, self.topic.name))
         numbers = rows.select(kafka.number(F.col("key")).alias("i")).where(F.col("i") < made.sent)
         found = numbers.agg(F.count("i"), F.count_distinct("i")).first() or (0, 0)
-        return Counted(
+        return KafkaCounts(
             self.topic.name,
             read,
             self.malformed,
@@ -145,4 +130,5 @@ class KafkaFeed:
             duplicates=int(found[0] - found[1]),
             losses=int(made.sent - found[1]),
             behind=made.behind,
+            connector=connector,
         )

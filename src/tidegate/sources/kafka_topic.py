@@ -15,8 +15,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from tidegate.core.observed import RECORDS
 from tidegate.jobs import parse
-from tidegate.spark.progress import RECORDS
 
 #: partition -> offset
 Offsets = Mapping[int, int]
@@ -105,9 +105,9 @@ def number(key: Column) -> Column:
 
 
 def _read(raw: DataFrame, topic: Topic) -> DataFrame:
-    record = parse.record(F.col("value").cast("string"), topic.schema).alias("record")
+    record = parse.parse_record(F.col("value").cast("string"), topic.schema).alias("record")
     read = raw.select("*", record)
-    return read.withColumn("malformed", parse.malformed(F.col("record"), topic.schema, topic.optional))
+    return read.withColumn("malformed", parse.is_malformed(F.col("record"), topic.schema, topic.optional))
 
 
 def _good(read: DataFrame) -> DataFrame:

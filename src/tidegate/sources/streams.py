@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 
 from tidegate.jobs.event_kinds import Packed
-from tidegate.jobs.parse import parsed
+from tidegate.jobs.parse import parse_records
 from tidegate.sources.embedded import kind_of
 
 
@@ -24,4 +24,4 @@ def _records(raw: DataFrame, options: Mapping[str, str]) -> DataFrame:
     kind = kind_of(options)
     if isinstance(kind, Packed):
         return kind.unpack(raw)
-    return parsed(raw, kind.schema) if kind.text else raw
+    return parse_records(raw, kind.schema) if kind.text else raw

@@ -8,20 +8,24 @@ import json
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tidegate.cluster.executors import Executor
+from tidegate.cluster.jvm import Driver
 from tidegate.cluster.jvm_shutdown import finish
 from tidegate.cluster.quota import Quotas
-from tidegate.cluster.status import Executor, Stage, Status
+from tidegate.cluster.status import Stage, Status
 from tidegate.core import (
     Batch,
     Decision,
     Event,
     ExecutorSample,
+    InvalidInput,
+    Lever,
     Observation,
     OperatorSample,
     QueryEnded,
@@ -30,42 +34,60 @@ from tidegate.core import (
 from tidegate.spark.actuator import Actuator
 from tidegate.spark.listener import ProgressListener
 from tidegate.spark.meter import CpuMeter, SlotMeter
-from tidegate.spark.progress import ProgressLog
+from tidegate.spark.ownership import Ownership
+from tidegate.spark.reports import ReportLog
+
+#: called with the report of every batch that ran
+OnProgress = Callable[[Mapping[str, Any]], None]
+
+
+class BatchLimit(Protocol):
+    """The most records that a batch may take, where the source lets that change."""
+
+    @property
+    def value(self) -> int: ...
+    def set(self, records: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """How a query is watched.
+
+    `base` is the source position from which records are counted (see `ReportLog`), `requested` how many executors the
+    cluster was asked for, where that is not the number there are.
+    """
+
+    #: without, nothing is ever changed, and what there is counts as what was asked for: somebody else scales
+    active: bool = True
+    quotas: Quotas | None = None
+    base: float | None = None
+    requested: int | None = None
+    on_progress: OnProgress = field(default=lambda report: None)
+    batch_limit: BatchLimit | None = None
 
 
 class SparkEngine:
     """Watches one query from when it is made until `close`; the query itself is never touched.
 
-    `base` is the source position from which records are counted (see `ProgressLog`); `requested` how many executors the
-    cluster was asked for, where that is not the number there are.
+    An active one owns the application's executor total: a second one is refused.
     """
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        query: StreamingQuery,
-        *,
-        quotas: Quotas | None = None,
-        base: float | None = None,
-        requested: int | None = None,
-    ) -> None:
-        self._spark, self._query = spark, query
-        #: Spark scales by itself: what there is is what was asked for, and who is gone was not lost
-        self.native = False
-        #: told the report of every batch that ran
-        self.hear: Callable[[Mapping[str, Any]], None] = lambda report: None
+    def __init__(self, spark: SparkSession, query: StreamingQuery, watching: Watching = Watching()) -> None:  # noqa: B008, a frozen value
+        self._spark, self._query, self._watching = spark, query, watching
         self._run_id = str(query.runId)
+        application = str(spark.sparkContext.applicationId)
+        name = f"query {query.name or query.id}"
+        self._ownership = Ownership(application, name) if watching.active else None
         self.status = Status(spark.sparkContext)
-        self.log = ProgressLog(base=base)
+        self.log = ReportLog(base=watching.base)
         self._listener = ProgressListener(self._run_id)
         spark.streams.addListener(self._listener)
         if not query.isActive:
             self._listener.ended.set()
-        self.actuator = Actuator(
-            spark.sparkContext, self.status.executors, self._listener.boundary, requested=requested
-        )
-        self._cpu = CpuMeter(str(spark.sparkContext.applicationId), quotas)
+        self.actuator = self._make_actuator() if watching.active else None
+        self._cpu = CpuMeter(application, watching.quotas)
         self._slots = SlotMeter()
+        self._closed = False
         self._last_job = -1
         self._stages: list[Stage] = []
         self._reruns = 0
@@ -73,26 +95,42 @@ class SparkEngine:
         #: what the query observed of itself, by batch: one that ran again after a restart counts once
         self.observed: dict[int, dict[str, Any]] = {}
 
+    def _make_actuator(self) -> Actuator:
+        driver, requested = Driver(self._spark.sparkContext), self._watching.requested
+        return Actuator(driver, self.status.executors, self._listener.boundary, requested=requested)
+
+    @property
+    def levers(self) -> frozenset[Lever]:
+        limited = self._watching.batch_limit is not None
+        return frozenset({Lever.EXECUTORS, Lever.BATCH_LIMIT} if limited else {Lever.EXECUTORS})
+
     def observe(self) -> Observation:
         reports = [json.loads(text) for text in self._listener.drain()]
         for report in reports:
             if "addBatch" in (report.get("durationMs") or {}):
-                self.hear(report)
+                self._watching.on_progress(report)
         batches = [batch for batch in (self.log.add(report) for report in reports) if batch is not None]
         self.observed |= {int(r["batchId"]): r["observedMetrics"] for r in reports if r.get("observedMetrics")}
         self._raise_if_over(batches)
         now = time.time()
         self._note_idle(now)
         executors = self.status.executors()
-        if self.native:
-            self.actuator.requested = len(executors)
         if batches:
             self._read_stages()
-        events = (*self._lost(now, executors), *self.actuator.check(now, len(executors)))
-        return self._observation(now, executors, batches, events)
+        requested = self.actuator.requested if self.actuator else len(executors)
+        events = (*self._lost(now, executors, requested), *self._checked(now, len(executors)))
+        return self._observation(now, (executors, requested), batches, events)
+
+    def _checked(self, now: float, running: int) -> list[Event]:
+        return self.actuator.check(now, running) if self.actuator else []
 
     def scale(self, decision: Decision) -> None:
-        self.actuator.scale(decision.executors)
+        target, limit = decision.target, self._watching.batch_limit
+        if target.batch_limit is not None and limit is not None:
+            limit.set(target.batch_limit)
+        if self.actuator is None:
+            raise InvalidInput("this engine only watches: it was made without the right to scale")
+        self.actuator.scale(target.executors)
 
     def resume(self, query: StreamingQuery) -> None:
         """Watch the query that goes on from the checkpoint of the one before; all that was counted counts."""
@@ -102,8 +140,14 @@ class SparkEngine:
             self._listener.ended.set()
 
     def close(self) -> None:
-        """Stop watching. The query goes on with the executors it has."""
-        self.actuator.close()
+        """Stop watching. The query goes on with the executors it has. A second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        if self.actuator:
+            self.actuator.close()
+        if self._ownership:
+            self._ownership.release()
         finish("removing the listener", lambda: self._spark.streams.removeListener(self._listener), patience=10)
 
     def _raise_if_over(self, batches: Sequence[Batch]) -> None:
@@ -117,39 +161,39 @@ class SparkEngine:
 
     def _note_idle(self, now: float) -> None:
         """Ask whether the query waits for data, but only where the next report is overdue: asking costs time."""
-        last, cycle = self.log.batch, self._cycle
+        last, cycle = self.log.batch, self.log.cycle
         if self._listener.ended.is_set() or (last is not None and now < last.finished + (cycle or 0.0)):
             return
         status = self._query.status
         if not status["isDataAvailable"] and not status["isTriggerActive"]:
-            self.log.idle(now)
+            self.log.idle = now
 
     def _read_stages(self) -> None:
-        try:
-            jobs = self.status.finished_jobs(self._run_id, self._last_job)
-        except Py4JJavaError:  # Spark forgets old jobs and stages; what it forgot cannot be told
+        jobs = self.status.finished_jobs(self._run_id, self._last_job)
+        if not jobs:
             return
-        if jobs:
-            self._last_job = int(jobs[-1]["jobId"])
-            self._stages = self.status.stages(jobs)
-            self._reruns += sum(stage.reruns for stage in self._stages)
+        self._last_job = int(jobs[-1]["jobId"])
+        stages = self.status.stages(jobs)
+        if stages is not None:
+            self._stages = stages
+            self._reruns += sum(stage.reruns for stage in stages)
 
-    def _lost(self, now: float, executors: Sequence[Executor]) -> list[Event]:
+    def _lost(self, now: float, executors: Sequence[Executor], requested: int) -> list[Event]:
         """Executors that went although more were asked for: Spark replaces them by itself."""
         present = {executor.id for executor in executors}
         gone, self._known = sorted(self._known - present), present
-        if not gone or len(executors) >= self.actuator.requested:
+        if not gone or len(executors) >= requested:
             return []
         return [Event(now, "ExecutorLost", f"executor {', '.join(gone)} is gone, {len(executors)} left")]
 
     def _observation(
-        self, now: float, executors: Sequence[Executor], batches: Sequence[Batch], events: tuple[Event, ...]
+        self, now: float, seen: tuple[Sequence[Executor], int], batches: Sequence[Batch], events: tuple[Event, ...]
     ) -> Observation:
-        log = self.log
+        log, limit, (executors, requested) = self.log, self._watching.batch_limit, seen
         return Observation(
             time=now,
             executors=len(executors),
-            requested=self.actuator.requested,
+            requested=requested,
             arrival_rate=log.arrival_rate,
             processing_rate=log.processing_rate,
             backlog=log.backlog(now),
@@ -159,18 +203,13 @@ class SparkEngine:
             ceiling=self._ceiling(executors),
             state_rows=log.state_rows,
             state_bytes=log.state_bytes,
+            batch_limit=limit.value if limit else None,
             rerun_tasks=self._reruns,
             per_executor=self._samples(now, executors),
-            operators=operators(self._stages, self._cycle),
+            operators=operators(self._stages, log.cycle),
             batches=tuple(batches),
             events=events,
         )
-
-    @property
-    def _cycle(self) -> float | None:
-        """Seconds from batch to batch, over which a batch's work is spread."""
-        known = [span for span in (self.log.trigger, self.log.duration) if span]
-        return max(known) if known else None
 
     def _ceiling(self, executors: Sequence[Executor]) -> int | None:
         if not self._stages or not executors:
@@ -178,7 +217,7 @@ class SparkEngine:
         return math.ceil(max(stage.tasks for stage in self._stages) / executors[0].cores)
 
     def _samples(self, now: float, executors: Sequence[Executor]) -> tuple[ExecutorSample, ...]:
-        cpu, busy, cycle = self._cpu.read(now, executors), self._slots.read(now, executors), self._cycle
+        cpu, busy, cycle = self._cpu.read(now, executors), self._slots.read(now, executors), self.log.cycle
         read: dict[str, int] = {}
         for stage in self._stages:
             for id, records in stage.read_by.items():

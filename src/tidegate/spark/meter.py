@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 
+from tidegate.cluster.executors import Executor
 from tidegate.cluster.processes import cpu_seconds, find_executors, tree
 from tidegate.cluster.quota import Quotas
-from tidegate.cluster.status import Executor
 
 
 class CpuMeter:

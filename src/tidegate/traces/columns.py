@@ -1,4 +1,4 @@
-"""Columns by their names, also nested ones: `a.b` is the field `b` of `a`, unless a column has that very name."""
+"""Column names, including nested ones: `a.b` is the field `b` of `a`, unless a column is itself named `a.b`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tidegate.core import InvalidInput, UnknownName
 Path = tuple[str, ...]
 
 
-def resolve(name: str, known: Iterable[Path], place: str) -> Path:
-    """The path of a column, or an error that says what there is in `place`.
+def resolve(name: str, available: Iterable[Path], place: str) -> Path:
+    """The path of a column. The error for an unknown name lists the columns of `place`.
 
     >>> resolve("user.id", [("user",), ("user", "id")], "a.json")
     ('user', 'id')
@@ -23,14 +23,14 @@ def resolve(name: str, known: Iterable[Path], place: str) -> Path:
     Traceback (most recent call last):
     tidegate.core.errors.UnknownName: no column of a.csv is named 'tiem'; did you mean 'time'? (known: time, user)
     """
-    paths = {".".join(path): path for path in sorted(known, key=len, reverse=True)}
+    paths = {".".join(path): path for path in sorted(available, key=len, reverse=True)}
     if name not in paths:
         raise UnknownName(f"column of {place}", name, paths)
     return paths[name]
 
 
 def of_header(line: str, separator: str, header: bool) -> list[Path]:
-    """Columns of a CSV by its first line; without a header they are numbered as Spark does it.
+    """The columns of a CSV file from its first line. Without a header they are numbered, as Spark does.
 
     >>> of_header('at,"a,b"', ",", True), of_header("1,2", ",", False)
     ([('at',), ('a,b',)], [('_c0',), ('_c1',)])
@@ -40,36 +40,36 @@ def of_header(line: str, separator: str, header: bool) -> list[Path]:
 
 
 def of_lines(lines: Iterable[str]) -> set[Path]:
-    """Fields, nested ones too, of all objects among lines of JSON.
+    """The fields, including nested ones, of all objects in lines of JSON.
 
     >>> sorted(of_lines(['{"a": {"b": 1}}', '{"c": [', "7"]))
     [('a',), ('a', 'b')]
     """
-    return {path for line in lines for path in _fields(_parsed(line))}
+    return {path for line in lines for path in _fields(_json_value(line))}
 
 
-def _parsed(line: str) -> Any:
+def _json_value(line: str) -> Any:
     try:
         return json.loads(line)
     except ValueError:
         return None
 
 
-def _fields(value: Any, above: Path = ()) -> Iterator[Path]:
+def _fields(value: Any, parent: Path = ()) -> Iterator[Path]:
     for name, inner in value.items() if isinstance(value, Mapping) else ():
-        yield (*above, name)
-        yield from _fields(inner, (*above, name))
+        yield (*parent, name)
+        yield from _fields(inner, (*parent, name))
 
 
-def of_schema(schema: StructType, above: Path = ()) -> Iterator[Path]:
+def of_schema(schema: StructType, parent: Path = ()) -> Iterator[Path]:
     for field in schema.fields:
-        yield (*above, field.name)
+        yield (*parent, field.name)
         if isinstance(field.dataType, StructType):
-            yield from of_schema(field.dataType, (*above, field.name))
+            yield from of_schema(field.dataType, (*parent, field.name))
 
 
 def schema_of(paths: Iterable[Path]) -> StructType:
-    """A schema that has just these fields, as texts.
+    """A schema with only these fields, all of them strings.
 
     >>> schema_of([("a", "b"), ("a", "c"), ("d",)]).simpleString()
     'struct<a:struct<b:string,c:string>,d:string>'
@@ -80,13 +80,13 @@ def schema_of(paths: Iterable[Path]) -> StructType:
         for name in path[:-1]:
             inner = inner.setdefault(name, {})
             if inner is None:
-                raise InvalidInput(f"column {'.'.join(path)} lies within another column that is asked for")
+                raise InvalidInput(f"column {'.'.join(path)} is nested in another column that is also selected")
         inner[path[-1]] = None
     return _struct(tree)
 
 
 def _struct(tree: Mapping[str, Any]) -> StructType:
-    kinds: dict[str, DataType] = {
+    types: dict[str, DataType] = {
         name: StringType() if inner is None else _struct(inner) for name, inner in tree.items()
     }
-    return StructType([StructField(name, kind) for name, kind in kinds.items()])
+    return StructType([StructField(name, column_type) for name, column_type in types.items()])

@@ -1,51 +1,24 @@
-"""The one pass over all rows: records per second, and how many rows are no use and why."""
+"""The single pass over all rows: records per second, and the number of unusable rows by reason."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.traces.faults import plain
+from tidegate.traces.errors import file_name
+from tidegate.traces.problems import EARLY, GOOD, LATE, MISSING, OUTSIDE, UNKNOWN, UNREADABLE, Example, Total
 from tidegate.traces.request import Span
 
-GOOD, UNREADABLE, MISSING, UNKNOWN, EARLY, LATE, OUTSIDE = range(7)
-#: what is wrong with a row, by its kind; those outside are no fault of the log
-WRONG: Mapping[int, str] = {
-    UNREADABLE: "line cannot be parsed",
-    MISSING: "no time",
-    UNKNOWN: "time cannot be read",
-    EARLY: "time too early",
-    LATE: "time in the future",
-    OUTSIDE: "outside --from and --to",
-}
-#: of each kind, and of each the first characters
+#: examples per kind, and characters per example
 EXAMPLES, LENGTH = 3, 120
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    file: str
-    value: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Total:
-    """All rows of a kind. Only good ones have times."""
-
-    rows: int
-    size: int | None
-    notation: int
-    first: int | None
-    last: int | None
-
-
-def classified(rows: DataFrame, span: Span, now: datetime) -> DataFrame:
-    """With `kind`, and `second` only where it is good."""
+def classify(rows: DataFrame, span: Span, now: datetime) -> DataFrame:
+    """Add `kind`, and keep `second` for good rows only."""
     latest = span.latest or now + timedelta(days=1)
     outside = " OR ".join(_outside(span)) or "FALSE"
     kind = (
@@ -71,19 +44,19 @@ def _epoch(time: datetime) -> int:
     return int(time.timestamp() // 1)
 
 
-def counted(rows: DataFrame) -> DataFrame:
-    """A row for each kind and second. It is kept on disk: all that follows reads it, not the logs."""
-    figures = (
+def count_by_second(rows: DataFrame) -> DataFrame:
+    """One row per kind and second, persisted on disk: every later step reads it instead of the logs."""
+    aggregates = (
         F.count(F.lit(1)).alias("rows"),
         F.sum("size").alias("size"),
-        # the notation of a bad time says nothing
+        # the notation of a bad time is meaningless
         F.bit_or(F.expr(f"IF(kind = {GOOD}, notation, 0)")).alias("notation"),
     )
-    return rows.groupBy("kind", "second").agg(*figures).persist(StorageLevel.DISK_ONLY)
+    return rows.groupBy("kind", "second").agg(*aggregates).persist(StorageLevel.DISK_ONLY)
 
 
-def totals(counts: DataFrame) -> dict[int, Total]:
-    found = counts.groupBy("kind").agg(
+def totals_by_kind(counts: DataFrame) -> dict[int, Total]:
+    totals = counts.groupBy("kind").agg(
         F.sum("rows").alias("rows"),
         F.sum("size").alias("size"),
         F.bit_or("notation").alias("notation"),
@@ -92,39 +65,41 @@ def totals(counts: DataFrame) -> dict[int, Total]:
     )
     return {
         row["kind"]: Total(row["rows"], row["size"], row["notation"], row["first"], row["last"])
-        for row in found.collect()
+        for row in totals.collect()
     }
 
 
 def examples(rows: DataFrame, kind: int, count: int) -> tuple[Example, ...]:
-    """A few bad rows of a kind: reads from the start until it has them."""
-    shown = f"LEFT(COALESCE(unreadable, value), {LENGTH})"
-    found = rows.where(F.col("kind") == kind).select("file", F.expr(shown).alias("shown")).take(min(EXAMPLES, count))
-    return tuple(Example(plain(row["file"]), row["shown"]) for row in found)
+    """Up to `EXAMPLES` rows of a kind that has `count` of them. Spark stops reading once it has enough."""
+    value = f"LEFT(COALESCE(unreadable, value), {LENGTH})"
+    sample = rows.where(F.col("kind") == kind).select("file", F.expr(value).alias("shown")).take(min(EXAMPLES, count))
+    return tuple(Example(file_name(row["file"]), row["shown"]) for row in sample)
 
 
-def bulk(counts: DataFrame, cut: float = 0.001) -> tuple[datetime, datetime]:
-    """First and last day of the good rows without the first and last `cut` of them."""
-    days = F.expr("second div 86400").alias("day")
-    found = counts.where(F.col("kind") == GOOD).groupBy(days).agg(F.sum("rows").alias("rows")).orderBy("day").collect()
-    return trimmed([(row["day"], row["rows"]) for row in found], cut)
+def main_days(counts: DataFrame, cut: float = 0.001) -> tuple[datetime, datetime]:
+    """The first and last day of the good rows after cutting the share `cut` of them at either end."""
+    day = F.expr("second div 86400").alias("day")
+    good = counts.where(F.col("kind") == GOOD)
+    per_day = good.groupBy(day).agg(F.sum("rows").alias("rows")).orderBy("day").collect()
+    return trim_days([(row["day"], row["rows"]) for row in per_day], cut)
 
 
-def trimmed(days: list[tuple[int, int]], cut: float) -> tuple[datetime, datetime]:
+def trim_days(rows_per_day: list[tuple[int, int]], cut: float) -> tuple[datetime, datetime]:
     """
-    >>> first, last = trimmed([(0, 1), (19000, 5000), (19001, 5000), (19500, 2)], cut=0.001)
+    >>> first, last = trim_days([(0, 1), (19000, 5000), (19001, 5000), (19500, 2)], cut=0.001)
     >>> f"{first:%Y-%m-%d} {last:%Y-%m-%d}"
     '2022-01-08 2022-01-09'
     """
-    spare = cut * sum(rows for _, rows in days)
-    first, last = _beyond(days, spare), _beyond(days[::-1], spare)
+    spare = cut * sum(rows for _, rows in rows_per_day)
+    first, last = _first_day_beyond(rows_per_day, spare), _first_day_beyond(rows_per_day[::-1], spare)
     return datetime.fromtimestamp(first * 86400, UTC), datetime.fromtimestamp(last * 86400, UTC)
 
 
-def _beyond(days: list[tuple[int, int]], spare: float) -> int:
-    passed = 0
-    for day, rows in days:
-        passed += rows
-        if passed > spare:
+def _first_day_beyond(rows_per_day: list[tuple[int, int]], spare: float) -> int:
+    """The day on which the cumulative number of rows exceeds `spare`."""
+    cumulative = 0
+    for day, rows in rows_per_day:
+        cumulative += rows
+        if cumulative > spare:
             return day
-    return days[-1][0]
+    return rows_per_day[-1][0]

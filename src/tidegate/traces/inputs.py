@@ -1,4 +1,4 @@
-"""The files behind what a user names: paths, patterns and folders, grouped by how they are read."""
+"""Log files named by paths, patterns and folders, grouped by how they are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from tidegate.core import InvalidInput
 
-#: how a file's name ends -> format
+#: file extension -> format
 FORMATS: Mapping[str, str] = {
     ".csv": "csv",
     ".tsv": "csv",
@@ -22,20 +22,20 @@ FORMATS: Mapping[str, str] = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
-#: compressed texts that Spark reads, and how their first line is read here
+#: compressions that Spark can read, and how to open them here for their first line
 OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Files that are read alike. `files` are absolute paths, or one address that only Spark can look into."""
+    """Files with the same format and layout. `files` are absolute paths, or a single URL that only Spark can open."""
 
     format: str
     files: tuple[str, ...]
-    #: first line of CSV files; None where it has not been looked at
+    #: first line of CSV files; None if it has not been read
     first: str | None = None
     separator: str = ","
-    #: folder below which names like `region=eu` are columns (Parquet)
+    #: folder below which directory names like `region=eu` are partition columns (Parquet)
     base: str | None = None
 
     @property
@@ -46,7 +46,7 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Inputs:
     sources: tuple[Source, ...]
-    #: files in named folders that are left out: of another kind, or empty
+    #: files in the given folders that are skipped: unknown format, or empty
     left_out: tuple[str, ...] = ()
 
     @property
@@ -55,37 +55,42 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file, and the folder that was named if it was not the file itself."""
+class LogFile:
+    """A file, and the folder that the user named if it was not the file itself."""
 
     path: Path
     folder: Path | None = None
 
 
 def find(logs: Iterable[str], format: str | None = None, separator: str | None = None) -> Inputs:
-    """All files, each once however often it is named. What matches nothing is refused, as is a file whose format its
-    name does not tell; such files in a folder are left out, and named.
+    """All matching files, each of them once.
+
+    A pattern without matches is an error, and so is a file whose format cannot be told from its name. In a folder such
+    files are skipped and listed in `left_out`.
     """
-    named = [log.removeprefix("file://") for log in logs]
-    remote = [log for log in named if "://" in log]
-    found = {one.path.resolve(): one for log in named if "://" not in log for one in _matches(log)}
+    names = [log.removeprefix("file://") for log in logs]
+    urls = [name for name in names if "://" in name]
+    files = {file.path.resolve(): file for name in names if "://" not in name for file in _matches(name)}
     groups: dict[tuple[str, str | None, str, str | None], list[str]] = {}
     left_out = []
-    for path, one in found.items():
-        kind = format or format_of(path.name)
-        if kind is None and one.folder is None:
-            raise InvalidInput(_no_format(str(path)))
-        if kind is None or path.stat().st_size == 0:
+    for path, file in files.items():
+        file_format = format or format_of(path.name)
+        if file_format is None and file.folder is None:
+            raise InvalidInput(_unknown_format(str(path)))
+        if file_format is None or path.stat().st_size == 0:
             left_out.append(str(path))
             continue
-        splits = separator or _separator(path.name)
-        base = str(one.folder) if one.folder and kind == "parquet" else None
-        key = (kind, first_line(path) if kind == "csv" else None, splits, base)
+        file_separator = separator or _separator(path.name)
+        base = str(file.folder) if file.folder and file_format == "parquet" else None
+        key = (file_format, first_line(path) if file_format == "csv" else None, file_separator, base)
         groups.setdefault(key, []).append(str(path))
-    sources = [Source(kind, tuple(files), first, splits, base) for (kind, first, splits, base), files in groups.items()]
-    sources += [_remote(url, format, separator) for url in remote]
+    sources = [
+        Source(file_format, tuple(paths), first, file_separator, base)
+        for (file_format, first, file_separator, base), paths in groups.items()
+    ]
+    sources += [_remote(url, format, separator) for url in urls]
     if not sources:
-        raise InvalidInput(f"nothing to read: {_few(left_out)} {_no_rows(format)}")
+        raise InvalidInput(f"nothing to read: {_abridged(left_out)} {_why_skipped(format)}")
     return Inputs(tuple(sources), tuple(left_out))
 
 
@@ -94,59 +99,61 @@ def format_of(name: str) -> str | None:
     >>> format_of("a.csv"), format_of("b.JSON.gz"), format_of("part-0.snappy.parquet"), format_of("README")
     ('csv', 'json', 'parquet', None)
     """
-    return FORMATS.get(_ending(name))
+    return FORMATS.get(_extension(name))
 
 
-def _ending(name: str) -> str:
+def _extension(name: str) -> str:
     path = Path(name.lower())
     return Path(path.stem).suffix if path.suffix in OPENERS else path.suffix
 
 
 def _separator(name: str) -> str:
-    return "\t" if _ending(name) == ".tsv" else ","
+    return "\t" if _extension(name) == ".tsv" else ","
 
 
-def _no_format(path: str) -> str:
-    return f"{path} does not end in one of {', '.join(FORMATS)} (or these with .gz, .bz2): say which with --format"
+def _unknown_format(path: str) -> str:
+    return f"{path} does not end in one of {', '.join(FORMATS)} (or these with .gz, .bz2): set its format with --format"
 
 
-def _no_rows(format: str | None) -> str:
+def _why_skipped(format: str | None) -> str:
     return (
-        "is empty" if format else f"is empty or does not end in one of {', '.join(FORMATS)}: --format says what it is"
+        "is empty"
+        if format
+        else f"is empty or does not end in one of {', '.join(FORMATS)}: set the format with --format"
     )
 
 
-def _few(names: list[str]) -> str:
+def _abridged(names: list[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"each of {', '.join(names[:3])}{more}" if len(names) > 1 else names[0]
 
 
 def _remote(url: str, format: str | None, separator: str | None) -> Source:
-    kind = format or format_of(url)
-    if kind is None:
-        raise InvalidInput(_no_format(url))
-    return Source(kind, (url,), separator=separator or _separator(url))
+    source_format = format or format_of(url)
+    if source_format is None:
+        raise InvalidInput(_unknown_format(url))
+    return Source(source_format, (url,), separator=separator or _separator(url))
 
 
-def _matches(log: str) -> Iterator[Found]:
-    """A name that is there is taken as it is, even with a `*` in it."""
+def _matches(log: str) -> Iterator[LogFile]:
+    """An existing file is taken literally, even if its name contains a `*`."""
     paths = [Path(log)] if Path(log).exists() else [Path(name) for name in sorted(glob.glob(log, recursive=True))]
     if not paths:
         raise InvalidInput(f"no file or folder matches {log!r} (looked in {Path.cwd()})")
     for path in paths:
         if path.is_dir():
-            yield from _inside(path)
+            yield from _files_in(path)
         else:
-            yield Found(path)
+            yield LogFile(path)
 
 
-def _inside(folder: Path) -> Iterator[Found]:
-    """As Spark does, without what begins with a dot or an underscore: marks and half-written files."""
-    inside = sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path.relative_to(folder)))
-    if not inside:
+def _files_in(folder: Path) -> Iterator[LogFile]:
+    """Like Spark, ignore names that start with a dot or an underscore: markers and incomplete files."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and not _hidden(path.relative_to(folder)))
+    if not paths:
         raise InvalidInput(f"the folder {folder} has no files")
-    for path in inside:
-        yield Found(path, folder.resolve())
+    for path in paths:
+        yield LogFile(path, folder.resolve())
 
 
 def _hidden(path: Path) -> bool:
@@ -154,7 +161,7 @@ def _hidden(path: Path) -> bool:
 
 
 def first_line(path: Path) -> str:
-    """Of a text, without its end and without a byte order mark."""
+    """The first line of a text file, without its line end and without a byte order mark."""
     try:
         with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
             line: bytes = file.readline()

@@ -1,4 +1,4 @@
-"""How far Spark's running stages are, for someone who waits."""
+"""Progress of Spark's running stages."""
 
 from __future__ import annotations
 
@@ -6,31 +6,33 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
+from tidegate.cluster.jvm import JvmError
+
+#: called with the completed and the total number of tasks
 Show = Callable[[int, int], None]
 
 
 @contextmanager
-def watched(context: SparkContext, show: Show, every: float = 0.5) -> Iterator[None]:
-    """`show(done, all)` tasks of the running stages, every so many seconds, while the block runs."""
+def watch_tasks(context: SparkContext, show: Show, interval: float = 0.5) -> Iterator[None]:
+    """Call `show(done, total)` with the tasks of the running stages every `interval` seconds while the block runs."""
     ended = threading.Event()
-    thread = threading.Thread(target=_watch, args=(context, show, every, ended), daemon=True)
+    thread = threading.Thread(target=_watch, args=(context, show, interval, ended), daemon=True)
     thread.start()
     try:
         yield
     finally:
         ended.set()
-        thread.join(every)
+        thread.join(interval)
 
 
-def _watch(context: SparkContext, show: Show, every: float, ended: threading.Event) -> None:
+def _watch(context: SparkContext, show: Show, interval: float, ended: threading.Event) -> None:
     tracker = context.statusTracker()
-    while not ended.wait(every):
+    while not ended.wait(interval):
         try:
             stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-        except (Py4JError, OSError):  # Spark is going down
+        except (JvmError, OSError):  # Spark is shutting down
             return
         running = [stage for stage in stages if stage is not None]
         show(sum(stage.numCompletedTasks for stage in running), sum(stage.numTasks for stage in running))

@@ -1,4 +1,4 @@
-"""What is asked of a trace: which logs, which columns, which times count. Times are UTC, to the second."""
+"""A request for a trace: which logs, columns and times. Times are UTC, with a resolution of one second."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.traces.inputs import FORMATS
-from tidegate.traces.times import SCALES
+from tidegate.traces.time_units import SCALES
 
-#: more seconds than this are not filled: one stray time must not make years of zeros
+#: longest trace: a single stray time must not result in years of zeros
 LONGEST = timedelta(days=400)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Which times are possible, and which of those are wanted: from `start` up to, not including, `end`.
+    """Plausible times (`earliest` to `latest`), and the part of them to trace (`start` up to, but excluding, `end`).
 
     >>> Span(start=datetime(2024, 1, 2, tzinfo=UTC), end=datetime(2024, 1, 1, tzinfo=UTC))
     Traceback (most recent call last):
@@ -24,16 +24,16 @@ class Span:
     """
 
     earliest: datetime = datetime(1990, 1, 1, tzinfo=UTC)
-    #: None: a day after the moment at which the counting begins
+    #: None: one day after the job starts
     latest: datetime | None = None
     start: datetime | None = None
     end: datetime | None = None
 
     def __post_init__(self) -> None:
         if self.latest is not None:
-            _ordered("--earliest", self.earliest, "--latest", self.latest)
+            _check_order("--earliest", self.earliest, "--latest", self.latest)
         if self.start is not None and self.end is not None:
-            _ordered("--from", self.start, "--to", self.end)
+            _check_order("--from", self.start, "--to", self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +49,14 @@ class Request:
     time: str
     key: str | None = None
     output: Path = Path("trace.parquet")
-    #: csv, json or parquet; None: by the ends of the files' names
+    #: csv, json or parquet; None: from the file extension
     format: str | None = None
-    #: s, ms, us or ns; None: by the size of each number
+    #: s, ms, us or ns; None: from the magnitude of each number
     unit: str | None = None
     separator: str | None = None
     header: bool = True
     span: Span = Span()
-    #: share of the rows that may be bad; None: any, as long as one is good
+    #: largest accepted share of bad rows; None: any share, as long as one row is good
     max_bad: float | None = None
 
     def __post_init__(self) -> None:
@@ -67,9 +67,11 @@ class Request:
         if self.max_bad is not None and not 0 <= self.max_bad <= 1:
             raise InvalidInput(f"need 0 <= --max-bad <= 1, a share of the rows, got {self.max_bad:g}")
         if self.separator is not None and len(self.separator) != 1:
-            raise InvalidInput(f"need one character as separator of columns, got {self.separator!r}")
+            raise InvalidInput(f"need a single character as column separator, got {self.separator!r}")
 
 
-def _ordered(low: str, first: datetime, high: str, second: datetime) -> None:
+def _check_order(first_option: str, first: datetime, second_option: str, second: datetime) -> None:
     if not first < second:
-        raise InvalidInput(f"need {low} before {high}, got {first:%Y-%m-%d %H:%M:%S}, {second:%Y-%m-%d %H:%M:%S}")
+        raise InvalidInput(
+            f"need {first_option} before {second_option}, got {first:%Y-%m-%d %H:%M:%S}, {second:%Y-%m-%d %H:%M:%S}"
+        )

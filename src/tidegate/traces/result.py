@@ -1,4 +1,4 @@
-"""What a trace is, in figures."""
+"""Statistics of a finished trace. No Spark here: reports and the command line read it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from tidegate.traces.counting import OUTSIDE, WRONG, Example
+from tidegate.traces.problems import OUTSIDE, Problem
 
-#: share of bad rows above which a user is warned
+#: share of bad rows above which the user is warned
 ALARM = 0.01
-#: at these levels the rates' distribution is known
+#: percentile levels of `Trace.distribution`
 LEVELS = tuple(percent / 100 for percent in range(101))
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Rates are records in one second, over all seconds from the first to the last event, the empty ones too."""
+    """Rates are records per second, over all seconds from the first to the last event, including empty ones."""
 
     rows: int
     seconds: int
@@ -31,7 +31,7 @@ class Size:
     p95: float
     p99: float
     max: int
-    #: bytes, of a line without its end, or of a row of Parquet before compression
+    #: mean bytes per record: of a line without its line end, or of a Parquet row before compression
     record: float | None
 
     @property
@@ -40,21 +40,8 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Rows that are not in the trace, and why."""
-
-    kind: int
-    rows: int
-    examples: tuple[Example, ...]
-
-    @property
-    def what(self) -> str:
-        return WRONG[self.kind]
-
-
-@dataclass(frozen=True, slots=True)
-class Hot:
-    """A key and its share of the rows. The key None is that of rows without one, which Spark groups like any other."""
+class HotKey:
+    """A key and its share of the rows. The key None stands for rows without one, which Spark groups like any other."""
 
     key: str | None
     rows: int
@@ -63,35 +50,37 @@ class Hot:
 
 @dataclass(frozen=True, slots=True)
 class Skew:
-    """How unevenly the rows lie on keys."""
+    """How unevenly the rows are distributed over keys."""
 
     column: str
+    #: number of distinct keys
     keys: int
-    #: up to ten, the hottest first
-    top: tuple[Hot, ...]
+    #: up to ten keys, the hottest first
+    top: tuple[HotKey, ...]
 
     @property
-    def hottest(self) -> float:
+    def hottest_share(self) -> float:
         return self.top[0].share
 
     @property
-    def ten(self) -> float:
+    def top_share(self) -> float:
+        """The combined share of the keys in `top`."""
         return sum(hot.share for hot in self.top)
 
     @property
-    def useful(self) -> int:
-        """More tasks than this cannot help a query that groups by the key: one of them has all rows of the hottest
-        key, so the speed-up is at most one over its share.
+    def useful_tasks(self) -> int:
+        """The number of tasks beyond which a query that groups by the key gets no faster: all rows of the hottest key
+        go to one task, so the speed-up is at most one over its share.
 
-        >>> Skew("user", 5, (Hot("a", 30, 0.3),)).useful  # 1 / 0.3 = 3.3: a fourth task still takes some of the rest
+        >>> Skew("user", 5, (HotKey("a", 30, 0.3),)).useful_tasks  # 1 / 0.3 = 3.3: a fourth task still helps
         4
         """
-        return math.ceil(round(1 / self.hottest, 9))
+        return math.ceil(round(1 / self.hottest_share, 9))
 
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """The trace as a screen can show it: lowest, mean and highest rate of each `width` seconds since `start`."""
+    """The trace at screen resolution: lowest, mean and highest rate of every `width` seconds since `start`."""
 
     start: datetime
     width: int
@@ -102,7 +91,7 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace that was written to `path`."""
+    """A trace that has been written to `path`."""
 
     path: Path
     size: Size
@@ -111,7 +100,7 @@ class Trace:
     envelope: Envelope
     #: rates at LEVELS
     distribution: tuple[float, ...]
-    #: how times were written, such as `epoch milliseconds`
+    #: notations of the times, such as `epoch milliseconds`
     notations: tuple[str, ...]
     files: int
     left_out: tuple[str, ...]
@@ -126,7 +115,7 @@ class Trace:
 
 
 def bad_share(problems: Sequence[Problem], good: int) -> float:
-    """Of all rows, the ones outside --from and --to counted as rows but not as bad.
+    """The share of bad rows. Rows outside --from and --to are part of the total, but not bad.
 
     >>> bad_share([Problem(2, 10, ()), Problem(OUTSIDE, 30, ())], good=60)
     0.1

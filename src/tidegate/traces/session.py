@@ -1,4 +1,4 @@
-"""A Spark session for one batch job: on all cores of this machine, or on a given master."""
+"""A Spark session for one batch job, in local mode or on a cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where to count. `cores` are those of this machine; None: all.
+    """Where the job runs: on `master`, or in local mode on `cores` cores (None: all).
 
     >>> Machine().url, Machine(cores=2).url
     ('local[*]', 'local[2]')
@@ -33,21 +33,22 @@ class Machine:
 
     master: str | None = None
     cores: int | None = None
-    #: heap of the driver, MiB; on this machine all the work is done in it
+    #: driver heap in MiB; in local mode it does all the work
     memory: int = 1024
 
     def __post_init__(self) -> None:
         if self.cores is not None and self.cores < 1:
             raise InvalidInput(f"need at least one core, got {self.cores}")
         if self.cores is not None and self.master is not None:
-            raise InvalidInput(f"--cores are those of this machine; with --master {self.master} the cluster gives them")
+            raise InvalidInput(f"--cores is for local mode only: with --master {self.master} the cluster decides")
 
     @property
     def url(self) -> str:
         return self.master or f"local[{self.cores or '*'}]"
 
     @property
-    def here(self) -> bool:
+    def is_local(self) -> bool:
+        """Whether everything runs on this machine, so that the driver can bind to the loopback address."""
         return self.url.startswith("local") or urlsplit(self.url).hostname in (HOST, "localhost")
 
     def settings(self, folder: Path) -> dict[str, str]:
@@ -55,11 +56,11 @@ class Machine:
             "spark.app.name": "tidegate trace",
             "spark.driver.memory": f"{self.memory}m",
             "spark.sql.session.timeZone": "UTC",
-            # `Time` and `time` may both be columns of a log
+            # a log may have both columns `Time` and `time`
             "spark.sql.caseSensitive": "true",
             "spark.sql.shuffle.partitions": "32",
             "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-            # pandas writes these, and Spark would refuse them
+            # pandas writes nanosecond timestamps, which Spark would otherwise reject
             "spark.sql.legacy.parquet.nanosAsLong": "true",
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
             "spark.local.dir": str(folder / "local"),
@@ -71,11 +72,11 @@ class Machine:
 
 @contextmanager
 def batch_session(machine: Machine, folder: Path) -> Iterator[SparkSession]:
-    """Spark's log goes to a file in `folder`, where its shuffle files are too."""
+    """A session that keeps its log and shuffle files in `folder`."""
     find_java()
     settings = machine.settings(folder)
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    if machine.here:
+    if machine.is_local:
         os.environ["SPARK_LOCAL_IP"] = HOST
         settings["spark.driver.host"] = HOST
     if machine.url.startswith("spark://"):
@@ -89,8 +90,10 @@ def batch_session(machine: Machine, folder: Path) -> Iterator[SparkSession]:
 
 
 def interruptible(spark: SparkSession, call: Callable[[], T]) -> T:
-    """Do what takes long in a thread of its own. Ctrl-C then meets a waiting Python and not a call into the JVM, of
-    which py4j would make a stack trace; Spark is stopped, which ends the call, and its cleaning up is waited for.
+    """Run `call` in a thread of its own, so that Ctrl-C can interrupt it.
+
+    In the main thread Ctrl-C would hit a call into the JVM, and py4j would print a stack trace. Here it stops Spark,
+    which ends the call, and waits for the call's cleanup.
     """
     pool = ThreadPoolExecutor(1)
     try:

@@ -1,8 +1,4 @@
-"""A column of times of any kind as whole seconds since 1970, UTC, in Spark's SQL.
-
-Numbers are seconds, milliseconds, microseconds or nanoseconds since 1970, told apart by their size: 10^11 is the year
-5138 in seconds and 1973 in milliseconds, and so on upwards, so that for times from 1974 to 5138 there is no doubt.
-"""
+"""Times of any column type as whole seconds since 1970 (UTC), in Spark SQL."""
 
 from __future__ import annotations
 
@@ -20,75 +16,49 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-#: unit -> how many of it make a second
-SCALES: Mapping[str, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-#: unit -> the first number that is too large for it
-BOUNDS: Mapping[str, int] = {"s": 10**11, "ms": 10**14, "us": 10**17}
-#: how times were written, as bits, since any mixture may be in one column
-NOTATIONS: Mapping[str, int] = {"timestamps": 1, "s": 2, "ms": 4, "us": 8, "ns": 16}
-WORDS: Mapping[str, str] = {
-    "timestamps": "timestamps",
-    "s": "epoch seconds",
-    "ms": "epoch milliseconds",
-    "us": "epoch microseconds",
-    "ns": "epoch nanoseconds",
-}
+from tidegate.traces.time_units import BOUNDS, NOTATIONS, SCALES
+
+TIME_TYPES = (IntegralType, FloatType, DoubleType, DecimalType, StringType, DateType, TimestampType, TimestampNTZType)
 
 
-def unit_of(number: float) -> str:
-    """The unit of a number of unknown unit, as the SQL below tells it.
+def can_be_time(column_type: DataType) -> bool:
+    return isinstance(column_type, TIME_TYPES)
 
-    >>> [unit_of(n) for n in (1_700_000_000, 1_700_000_000_123, 1_700_000_000_123_456, 1_700_000_000_123_456_789)]
-    ['s', 'ms', 'us', 'ns']
+
+def stages(column_type: DataType, unit: str | None) -> tuple[Mapping[str, str], ...]:
+    """SQL for the columns derived from `time`, one mapping per stage. The last stage adds `second` (NULL if the time
+    is invalid) and `notation` (its bit).
+
+    The expressions are split into stages because Spark would otherwise parse a string again at every use.
     """
-    return next((unit for unit, bound in BOUNDS.items() if -bound < number < bound), "ns")
-
-
-def notations(bits: int) -> tuple[str, ...]:
-    """
-    >>> notations(1 | 4)
-    ('timestamps', 'epoch milliseconds')
-    """
-    return tuple(WORDS[name] for name, bit in NOTATIONS.items() if bits & bit)
-
-
-def can_be_time(kind: DataType) -> bool:
-    known = (IntegralType, FloatType, DoubleType, DecimalType, StringType, DateType, TimestampType, TimestampNTZType)
-    return isinstance(kind, known)
-
-
-def stages(kind: DataType, unit: str | None) -> tuple[Mapping[str, str], ...]:
-    """SQL of the columns to be derived from `time`, stage by stage: at the end there are `second`, NULL where there is
-    none, and `notation`, its bit. In stages, because Spark would otherwise parse a text anew for every mention of it.
-    """
-    whole, decimal, stamp = _readings(kind)
+    whole, decimal, timestamp = _readings(column_type)
     cases = " ".join(f"WHEN ABS(decimal) < {bound} THEN {SCALES[name]}L" for name, bound in BOUNDS.items())
-    guessed = f"CASE {cases} WHEN decimal IS NOT NULL THEN {SCALES['ns']}L END"
-    # SQL's `div` cuts towards zero, which before 1970 is the next second; FLOOR would fail at what is too large for it
+    inferred_scale = f"CASE {cases} WHEN decimal IS NOT NULL THEN {SCALES['ns']}L END"
+    # SQL's `div` truncates towards zero, which is the wrong second before 1970; FLOOR would overflow on huge numbers
     second = (
         "COALESCE(whole div scale - IF(whole % scale < 0, 1, 0),"
-        f" IF(ABS(decimal) < 9e18D, FLOOR(decimal / scale), NULL), {stamp})"
+        f" IF(ABS(decimal) < 9e18D, FLOOR(decimal / scale), NULL), {timestamp})"
     )
-    named = " ".join(f"WHEN {SCALES[name]} THEN {NOTATIONS[name]}" for name in SCALES)
-    notation = f"CASE IF(decimal IS NULL, NULL, scale) {named} ELSE {NOTATIONS['timestamps']} END"
+    bits = " ".join(f"WHEN {SCALES[name]} THEN {NOTATIONS[name]}" for name in SCALES)
+    notation = f"CASE IF(decimal IS NULL, NULL, scale) {bits} ELSE {NOTATIONS['timestamps']} END"
     return (
         {"whole": whole, "decimal": decimal},
-        {"scale": guessed if unit is None else f"{SCALES[unit]}L"},
+        {"scale": inferred_scale if unit is None else f"{SCALES[unit]}L"},
         {"second": second, "notation": notation},
     )
 
 
-def _readings(kind: DataType) -> tuple[str, str, str]:
-    """SQL of the time as a whole number, as any number, and as the second of a timestamp; NULL where it is no such.
+def _readings(column_type: DataType) -> tuple[str, str, str]:
+    """SQL that reads `time` as an integer, as any number, and as the second of a timestamp; NULL where that fails.
 
-    Whole numbers stay whole: nanoseconds have more digits than a double. A text that is no number must begin with a
-    year, since Spark would take a time without a date as today's. Python's logging writes fractions with a comma.
+    Integers stay integers: nanoseconds have more digits than a double. A string that is not a number must start with a
+    year, because Spark would take a time without a date as today's. Python's logging writes fractions with a comma.
     """
-    if isinstance(kind, IntegralType):
+    if isinstance(column_type, IntegralType):
         return "CAST(time AS BIGINT)", "CAST(time AS DOUBLE)", "NULL"
-    if isinstance(kind, FloatType | DoubleType | DecimalType):
+    if isinstance(column_type, FloatType | DoubleType | DecimalType):
         return "CAST(NULL AS BIGINT)", "CAST(time AS DOUBLE)", "NULL"
-    if isinstance(kind, StringType):
+    if isinstance(column_type, StringType):
         dated = "IF(LTRIM(time) LIKE '____-%', TRANSLATE(time, ',', '.'), NULL)"
         return "TRY_CAST(time AS BIGINT)", "TRY_CAST(time AS DOUBLE)", f"UNIX_SECONDS(TRY_CAST({dated} AS TIMESTAMP))"
     return "CAST(NULL AS BIGINT)", "CAST(NULL AS DOUBLE)", "UNIX_SECONDS(CAST(time AS TIMESTAMP))"

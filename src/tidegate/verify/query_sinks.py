@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tidegate.jobs import Job
-from tidegate.kafka import create, ends
+from tidegate.kafka import create_topic, end_offsets
+from tidegate.runs import SinkCounts
 from tidegate.sources.kafka_topic import Topic, rows
 from tidegate.spark.engine import SparkEngine
 from tidegate.verify.fingerprint import batch, streamed, watched
 from tidegate.verify.revisions import keep, latest, newest
+
+
+class QuerySink(Protocol):
+    """Where the result of a query goes."""
+
+    def writer(self, result: DataFrame) -> DataStreamWriter: ...
+    def agrees(self, spark: SparkSession, engine: SparkEngine, expected: DataFrame) -> bool:
+        """Whether what was written equals one batch query over the same records."""
+
+    def counts(self) -> SinkCounts | None:
+        """Of the rows written, where somebody counts them."""
 
 
 @dataclass(slots=True)
@@ -38,8 +50,8 @@ class NoopSink:
             return wanted == batch(latest(spark, self.folder, self.kind.key))
         return wanted == streamed(engine.observed.values())
 
-    def figures(self) -> dict[str, Any]:
-        return {}
+    def counts(self) -> SinkCounts | None:
+        return None
 
 
 class KafkaSink:
@@ -51,8 +63,8 @@ class KafkaSink:
     def __init__(self, kind: Job, bootstrap: str, name: str, partitions: int) -> None:
         self._kind = kind
         self._topic = Topic(bootstrap, name, "")
-        create(bootstrap, name, partitions)
-        self._begin = ends(bootstrap, name)
+        create_topic(bootstrap, name, partitions)
+        self._begin = end_offsets(bootstrap, name)
         self._rows: int | None = None
         self._duplicates: int | None = None
         self._losses: int | None = None
@@ -66,7 +78,7 @@ class KafkaSink:
         """Every row of the batch result is in the topic, and no other; rows that are there twice do not count against
         it, as no reader could take them for something else.
         """
-        end = ends(self._topic.bootstrap, self._topic.name)
+        end = end_offsets(self._topic.bootstrap, self._topic.name)
         found = rows(spark, self._topic, self._begin, end)
         if self._kind.mode == "update":
             found = newest(found, ["key"], "offset")
@@ -79,9 +91,8 @@ class KafkaSink:
         self._rows, false, self._duplicates, self._losses = (int(value or 0) for value in told)
         return false == 0 and self._losses == 0
 
-    def figures(self) -> dict[str, Any]:
-        figures = {"rows": self._rows, "duplicates": self._duplicates, "losses": self._losses}
-        return {"sink": {"topic": self._topic.name, **figures}}
+    def counts(self) -> SinkCounts | None:
+        return SinkCounts(self._topic.name, self._rows, self._duplicates, self._losses)
 
     def _records(self, result: DataFrame) -> DataFrame:
         value = F.to_json(F.struct("*")).alias("value")

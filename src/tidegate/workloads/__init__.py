@@ -1,7 +1,8 @@
 """Load as a function of time: `rate(t)`, its exact integral `total(t)` and the inverse, `created(record)`.
 
-Times are seconds since the start, rates records per second. A workload stands still after its duration: nothing more
-is offered. The same object drives the embedded Spark source and a simulator. `named` makes one by its name.
+Times are in seconds since the start, rates in records per second. After its duration a workload offers no more
+records. The same object drives the embedded Spark source and the simulators. `named` returns a workload by its name;
+only `trace:FILE` reads a file.
 """
 
 from __future__ import annotations

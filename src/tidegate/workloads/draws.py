@@ -1,4 +1,4 @@
-"""Numbers drawn as Java draws them, so that patterns of generators written in Java come out to the digit."""
+"""Java's random numbers, so that the patterns of generators written in Java are reproduced exactly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ MULTIPLIER = 0x5DEECE66D
 
 
 class JavaRandom:
-    """`java.util.Random`: a linear congruential generator of 48 bits, as its API documentation specifies it.
+    """`java.util.Random`: a 48-bit linear congruential generator, as specified in its API documentation.
 
     >>> draws = JavaRandom(42)
     >>> draws.double(), draws.double()
@@ -18,7 +18,7 @@ class JavaRandom:
         self._state = (seed ^ MULTIPLIER) & MASK
 
     def double(self) -> float:
-        """`nextDouble`: uniform in [0, 1), of 53 bits from two steps."""
+        """`nextDouble`: uniform in [0, 1), 53 bits from two steps."""
         return float(((self._bits(26) << 27) + self._bits(27)) / (1 << 53))
 
     def _bits(self, count: int) -> int:

@@ -1,7 +1,7 @@
-"""The patterns of "Evaluating Stream Processing Autoscalers" (DEBS'24, section 5.3): one whole rate for each minute.
+"""The patterns of "Evaluating Stream Processing Autoscalers" (DEBS'24, section 5.3): one integer rate per minute.
 
-The paper shows them as figures. The formulas, seeds and the order of draws are those of the authors' generator; it
-draws from `java.util.Random`.
+The paper shows them as figures. Formulas, seeds and the order of draws are those of the authors' generator, which
+uses `java.util.Random`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from tidegate.workloads.draws import JavaRandom
 from tidegate.workloads.steps import Steps
 
 MINUTES = 140
-#: of the cosine, in minutes
+#: period of the cosine, minutes
 PERIOD = 60
-#: a spike's least height, and what is drawn on top
+#: lowest height of a spike, and the range drawn on top of it
 SPIKE = (500_000, 1_500_000)
 
 
@@ -27,31 +27,31 @@ def per_minute(rates: Iterable[int]) -> Steps:
 def cosine(
     mean: float = 1_200_000, swing: float = 1_000_000, noise: float = 100_000, seed: int = 1066, chance: float = 0.0
 ) -> Steps:
-    """`mean + swing * cos(2 pi minute / 60)`, give or take `noise`.
+    """`mean + swing * cos(2 pi minute / 60)`, plus or minus `noise`.
 
-    In each minute a spike up begins with `chance`, and so does one down; it lasts one minute or two. Three numbers are
-    drawn each minute (noise, spike up, spike down), and two more for a spike that begins (length, height).
+    In each minute an upward spike starts with probability `chance`, and likewise a downward one; spikes last one or two
+    minutes. Three numbers are drawn per minute (noise, upward, downward), and two more when a spike starts (length,
+    height).
 
     >>> cosine().levels[:3]
     (2227166, 2160889, 2231904)
     """
     draws = JavaRandom(seed)
-    spike, left, rates = 0.0, 0, []
+    spike, remaining, rates = 0.0, 0, []
     for minute in range(MINUTES):
         base = mean + swing * math.cos(2 * math.pi * minute / PERIOD) + draws.double() * 2 * noise - noise
         up, down = draws.double() < chance, draws.double() < chance
-        if not left and (up or down):
-            left = 1 + int(2 * draws.double())
+        if not remaining and (up or down):
+            remaining = 1 + int(2 * draws.double())
             height = SPIKE[0] + SPIKE[1] * draws.double()
             spike = height if up else -height
-        rates.append(max(0, int(base + spike * (left > 0))))
-        left = max(0, left - 1)
+        rates.append(max(0, int(base + spike * (remaining > 0))))
+        remaining = max(0, remaining - 1)
     return per_minute(rates)
 
 
 def random(start: int = 1_250_000, step: int = 500_000, cap: int = 2_500_000, seed: int = 1073) -> Steps:
-    """A walk: each minute up to `step` more or less than the last, within 0 and `cap`. One number is drawn each minute
-    but the first.
+    """A random walk in steps of up to `step`, between 0 and `cap`. One number is drawn per minute except the first.
 
     >>> random().levels[:3]
     (1250000, 1387713, 1623965)
@@ -63,7 +63,7 @@ def random(start: int = 1_250_000, step: int = 500_000, cap: int = 2_500_000, se
 
 
 def increasing(top: int = 2_500_000, seed: int = 1066) -> Steps:
-    """From 0, each minute between `top / 30` less and `top / 22` more than the last. One number is drawn each minute.
+    """A drift from 0, each minute by `-top / 30` to `+top / 22`. One number is drawn per minute.
 
     >>> rates = increasing().levels
     >>> rates[0], max(rates), rates[-1]
@@ -73,7 +73,7 @@ def increasing(top: int = 2_500_000, seed: int = 1066) -> Steps:
 
 
 def decreasing(top: int = 2_500_000, seed: int = 1066) -> Steps:
-    """From `top + 2000`, each minute between `top / 21` less and `top / 28` more. One number is drawn each minute.
+    """A drift from `top + 2000`, each minute by `-top / 21` to `+top / 28`. One number is drawn per minute.
 
     >>> rates = decreasing().levels
     >>> rates[0], rates[-1]
@@ -90,10 +90,10 @@ def _drift(start: int, down: int, up: int, seed: int) -> Steps:
     return per_minute(rates)
 
 
-def steps(rates: tuple[int, int, int] = (0, 2_000_000, 1_000_000)) -> Steps:
-    """Three levels in 90 minutes: the first up to and including minute 10, the second for 40 minutes, then the third.
+def three_levels(rates: tuple[int, int, int] = (0, 2_000_000, 1_000_000)) -> Steps:
+    """Three levels in 90 minutes: the first for 11 minutes, the second for 40, the third for 39.
 
-    >>> [steps().levels[minute] for minute in (0, 10, 11, 50, 51, 89)]
+    >>> [three_levels().levels[minute] for minute in (0, 10, 11, 50, 51, 89)]
     [0, 0, 2000000, 2000000, 1000000, 1000000]
     """
     first, second, third = rates

@@ -1,4 +1,4 @@
-"""Workloads by name, as their authors ran them, and made to measure."""
+"""Workloads by name, in their native size or scaled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tidegate.workloads import minutes
 from tidegate.workloads.curve import Curve
 from tidegate.workloads.plain import Constant, Wave
 from tidegate.workloads.shape import Shape
-from tidegate.workloads.trace import PREFIX, trace
+from tidegate.workloads.trace import PREFIX, read_trace
 
 #: "Evaluating Stream Processing Autoscalers", DEBS 2024
 DEBS = "DEBS'24"
@@ -18,16 +18,16 @@ DEBS = "DEBS'24"
 DAEDALUS = "Daedalus"
 OURS = "Tidegate"
 
-# Day of a website: the night's low, a rise through the morning, the peak at 55 % of the day, a lesser evening.
+# A website's day: low at night, rising through the morning, peak at 55 % of the day, a smaller peak in the evening.
 ADVERTISING = ((0, 72e3), (0.17, 0), (0.4, 192e3), (0.55, 400e3), (0.72, 136e3), (0.82, 160e3), (1, 72e3))
-# Day of a city's roads: a quiet night, the sharp morning peak, a shallow noon, the evening peak.
+# A city's roads: a quiet night, a sharp morning peak, moderate traffic at noon, an evening peak.
 TRAFFIC = ((0, 2e3), (0.2, 6e3), (0.28, 100e3), (0.37, 22e3), (0.6, 28e3), (0.7, 92e3), (0.82, 12e3), (1, 4e3))
 SIX_HOURS = 21_600
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A workload that has a name. `make` takes a seed; None is the one that its authors used."""
+    """A named workload. `make` takes a seed; None stands for the seed that the authors used."""
 
     summary: str
     source: str
@@ -43,14 +43,14 @@ def _fixed(shape: Shape) -> Callable[[int | None], Shape]:
 
 
 NAMED: Mapping[str, Pattern] = {
-    # one turn of the cosine below, from low water to high and back
+    # one period of the cosine below, from low to high and back
     "tide": Pattern("low, high and low again", OURS, _fixed(Wave(3600, 1.2e6, 1.0e6, period=3600, shift=0.5))),
     "constant": Pattern("the peak all the time", OURS, _fixed(Constant(3600, level=1e6))),
-    "increasing": Pattern("drifts from nothing up to the peak", DEBS, _seeded(minutes.increasing)),
+    "increasing": Pattern("drifts from 0 up to the peak", DEBS, _seeded(minutes.increasing)),
     "decreasing": Pattern("drifts down from the peak to a fifth of it", DEBS, _seeded(minutes.decreasing)),
     "cosine": Pattern("two and a third uneven waves, high first", DEBS, _seeded(minutes.cosine)),
-    "random": Pattern("a random walk between nothing and the peak", DEBS, _seeded(minutes.random)),
-    "steps": Pattern("nothing, then the peak, then half of it", DEBS, _fixed(minutes.steps())),
+    "random": Pattern("a random walk between 0 and the peak", DEBS, _seeded(minutes.random)),
+    "steps": Pattern("0, then the peak, then half of it", DEBS, _fixed(minutes.three_levels())),
     "spikes": Pattern("the cosine with sudden spikes up and down", OURS, _seeded(minutes.cosine, chance=0.05)),
     "sine": Pattern("two waves, the lowest an eighth of the peak", DAEDALUS, _fixed(
         Wave(SIX_HOURS, mean=22_500, swing=17_500, period=SIX_HOURS / 2, shift=0.25))),
@@ -69,17 +69,17 @@ def named(
     seed: int | None = None,
     noise: float = 0.0,
 ) -> Shape:
-    """The workload of a name, or of a file (`trace:FILE`), over `duration` and with `peak` as its highest rate.
+    """The workload with this name, or that of a file (`trace:FILE`), stretched to `duration` and scaled to `peak`.
 
-    None leaves what is native to it. `noise` is a share of the rate and goes up to that much above the peak, too;
-    `seed` seeds it, and patterns that are drawn.
+    None keeps the native duration or peak. `noise` is a share of the rate, and rates may exceed the peak by that share.
+    `seed` is for the noise and for random patterns.
 
     >>> named("constant", duration=60, peak=100)
     Constant(duration=60, level=100.0)
     >>> named("steps").duration, named("steps").highest()
     (5400, 2000000)
     """
-    native = trace(name) if name.startswith(PREFIX) else _pattern(name).make(seed)
+    native = read_trace(name) if name.startswith(PREFIX) else _pattern(name).make(seed)
     if duration is not None and not duration > 0:
         raise InvalidInput(f"workload {name}: need duration > 0 s, got {duration}")
     if peak is not None and not peak > 0:

@@ -1,4 +1,4 @@
-"""Workloads of one formula: a level, a straight line, a wave."""
+"""Workloads given by one formula: a constant, a ramp, a wave."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from tidegate.core import InvalidInput
 from tidegate.workloads.inverse import Inverse
-from tidegate.workloads.shape import Array, Change, Shape
+from tidegate.workloads.shape import Array, RateChange, Shape
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Constant(Shape):
     def _times(self, amounts: Array) -> Array:
         return amounts / self.level if self.level else np.zeros_like(amounts)
 
-    def _resized(self, duration: float, change: Change) -> Self:
+    def _resized(self, duration: float, change: RateChange) -> Self:
         return type(self)(duration, change(self.level))
 
 
@@ -66,12 +66,12 @@ class Ramp(Shape):
         return times * (self.first + (self.last - self.first) * times / self.duration / 2)
 
     def _times(self, amounts: Array) -> Array:
-        """The root of slope * t**2 / 2 + first * t = amount, in the form that also works for a slope of 0."""
+        """The root of slope * t**2 / 2 + first * t = amount, in the form that is also defined for a slope of 0."""
         slope = (self.last - self.first) / self.duration
-        under = np.maximum(self.first**2 + 2 * slope * amounts, 0.0)
-        return 2 * amounts / np.maximum(self.first + np.sqrt(under), np.finfo(float).tiny)
+        discriminant = np.maximum(self.first**2 + 2 * slope * amounts, 0.0)
+        return 2 * amounts / np.maximum(self.first + np.sqrt(discriminant), np.finfo(float).tiny)
 
-    def _resized(self, duration: float, change: Change) -> Self:
+    def _resized(self, duration: float, change: RateChange) -> Self:
         return type(self)(duration, change(self.first), change(self.last))
 
 
@@ -105,8 +105,8 @@ class Wave(Shape):
         return self.mean + self.swing * np.cos(2 * np.pi * (times / self.period - self.shift))
 
     def _integrals(self, times: Array) -> Array:
-        swept = sine(times / self.period - self.shift) - sine(np.asarray(-self.shift))
-        return self.mean * times + self.swing * self.period / (2 * np.pi) * swept
+        sine_difference = sine(times / self.period - self.shift) - sine(np.asarray(-self.shift))
+        return self.mean * times + self.swing * self.period / (2 * np.pi) * sine_difference
 
     @cached_property
     def _inverse(self) -> Inverse:
@@ -115,13 +115,13 @@ class Wave(Shape):
     def _times(self, amounts: Array) -> Array:
         return self._inverse(amounts)
 
-    def _resized(self, duration: float, change: Change) -> Self:
+    def _resized(self, duration: float, change: RateChange) -> Self:
         period = self.period * duration / self.duration
         return type(self)(duration, change(self.mean), change(self.swing), period, self.shift)
 
 
 def sine(turns: Array) -> Array:
-    """Of an angle in full turns. Exactly 0 at every half turn, so that the total of whole waves has no rounding error.
+    """The sine of an angle in turns. Exactly 0 at every half turn, so that whole waves have no rounding error.
 
     >>> [float(sine(np.asarray(turns))) for turns in (0.25, 0.5, 1, -1.5, 1e6)]
     [1.0, 0.0, 0.0, 0.0, 0.0]

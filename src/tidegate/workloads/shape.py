@@ -1,4 +1,4 @@
-"""What all workloads share."""
+"""The base class of all workloads."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ import numpy as np
 import numpy.typing as npt
 
 from tidegate.core import InvalidInput, UnknownName
-from tidegate.workloads.inverse import settled
+from tidegate.workloads.inverse import correct_rounding
 
 Array = npt.NDArray[np.float64]
 Index = npt.NDArray[np.intp]
-#: a rate to another one
-Change = Callable[[float], float]
+#: maps each rate of a workload to a new rate
+RateChange = Callable[[float], float]
 
-#: records whose times are found together: arrays of this size stay in a core's cache, which halves the time
+#: records per block of `created_all`: arrays of this size fit into a core's cache, which halves the time
 BLOCK = 8192
 
-#: every shape by its kind
+#: kind -> class
 KINDS: dict[str, type[Shape]] = {}
 
 
-# No slots: what is summed up once is kept in the object (`cached_property`), beside its fields.
+# No slots: sums that are computed once are stored in the object (`cached_property`).
 @dataclass(frozen=True)
 class Shape:
-    """A rate over time. A new kind says its `_rates`, the `_integrals` of them and the inverse of those, `_times`.
+    """A rate over time. A subclass implements `_rates`, their integral `_integrals` and its inverse `_times`.
 
-    Those three are given arrays, and only what lies within the duration. Equality, `spec` and pickles are of the
-    fields alone.
+    These three take arrays, with values inside the duration only. Equality, `spec` and pickles depend on the fields
+    alone.
     """
 
     duration: float
@@ -55,7 +55,7 @@ class Shape:
 
     @abstractmethod
     def highest(self) -> float:
-        """The peak. Of a noisy workload that of the pattern, above which noise may go."""
+        """The peak. For a noisy workload it is the peak of the pattern, which noise may exceed."""
 
     @abstractmethod
     def _rates(self, times: Array) -> Array: ...
@@ -65,17 +65,17 @@ class Shape:
 
     @abstractmethod
     def _times(self, amounts: Array) -> Array:
-        """When the integral first reaches amounts between 0 and the whole, but for rounding."""
+        """When the integral first reaches amounts between 0 and the total, apart from rounding."""
 
     @abstractmethod
-    def _resized(self, duration: float, change: Change) -> Self: ...
+    def _resized(self, duration: float, change: RateChange) -> Self: ...
 
     def rate(self, time: float) -> float:
-        """Records per second at a time; none outside `[0, duration)`."""
+        """Records per second at `time`; 0 outside `[0, duration)`."""
         return float(self._rates(np.asarray(time))) if 0 <= time < self.duration else 0.0
 
     def integral(self, time: float) -> float:
-        """Of `rate` over `[0, time]`."""
+        """The integral of `rate` over `[0, time]`."""
         return float(self._integrals(np.asarray(min(max(time, 0.0), self.duration))))
 
     def total(self, time: float) -> int:
@@ -85,7 +85,7 @@ class Shape:
     def created(self, record: int) -> float:
         """When record number `record` (from 0) was offered: the first time at which `total` exceeds it.
 
-        For a record that is never offered: the end.
+        For a record that is never offered it is the duration.
 
         >>> from tidegate.workloads import Constant
         >>> Constant(duration=10, level=2).created(3)  # the fourth record, at two per second
@@ -101,14 +101,14 @@ class Shape:
         array([ 1. , 10. , 20.5, 21. ])
         """
         numbers = np.asarray(records, dtype=np.float64)
-        wanted, whole = numbers.ravel() + 1.0, self.integral(self.duration)
-        blocks = [self._reached(wanted[k : k + BLOCK], whole) for k in range(0, wanted.size, BLOCK)]
+        amounts, total = numbers.ravel() + 1.0, self.integral(self.duration)
+        blocks = [self._reach_times(amounts[k : k + BLOCK], total) for k in range(0, amounts.size, BLOCK)]
         return np.concatenate([*blocks, np.empty(0)]).reshape(numbers.shape)
 
-    def _reached(self, wanted: Array, whole: float) -> Array:
-        amounts = np.clip(wanted, 0.0, whole)
-        times = np.where(wanted > whole, self.duration, np.clip(self._times(amounts), 0.0, self.duration))
-        return settled(self.integrals, times, amounts, self.duration)
+    def _reach_times(self, amounts: Array, total: float) -> Array:
+        reachable = np.clip(amounts, 0.0, total)
+        times = np.where(amounts > total, self.duration, np.clip(self._times(reachable), 0.0, self.duration))
+        return correct_rounding(self.integrals, times, reachable, self.duration)
 
     def rates(self, times: npt.ArrayLike) -> Array:
         at = np.asarray(times, dtype=np.float64)
@@ -119,7 +119,7 @@ class Shape:
         return self._integrals(np.clip(np.asarray(times, dtype=np.float64), 0.0, self.duration))
 
     def means(self, cells: int) -> Array:
-        """The mean rate in each of so many equal parts of the duration: what a picture shows.
+        """The mean rate in each of `cells` equal parts of the duration, for charts.
 
         >>> from tidegate.workloads import Ramp
         >>> Ramp(duration=60, first=0, last=80).means(4)
@@ -132,32 +132,32 @@ class Shape:
         return self.integral(self.duration) / self.duration
 
     def scaled(self, duration: float | None = None, peak: float | None = None) -> Self:
-        """The same pattern over another duration, with another highest rate; what is None stays.
+        """The same pattern with another duration and another highest rate; None keeps the current one.
 
         >>> from tidegate.workloads import Steps
         >>> Steps(duration=30, levels=(1, 0, 2)).scaled(duration=60, peak=100)
         Steps(duration=60, levels=(50.0, 0.0, 100.0))
         """
-        return self._resized(self.duration if duration is None else duration, self._change(peak))
+        return self._resized(self.duration if duration is None else duration, self._rate_change(peak))
 
-    def _change(self, peak: float | None) -> Change:
+    def _rate_change(self, peak: float | None) -> RateChange:
         if peak is None:
             return lambda rate: rate
         if not 0 < peak < math.inf:
             raise InvalidInput(f"workload {self.kind}: need a peak rate > 0 records/s, got {peak}")
         highest = self.highest()
         if highest == 0:
-            raise InvalidInput(f"workload {self.kind}: all its rates are 0, which no factor makes {peak}")
-        return lambda rate: rate * peak / highest  # in this order the highest becomes the peak exactly
+            raise InvalidInput(f"workload {self.kind}: all its rates are 0, which cannot be scaled to a peak of {peak}")
+        return lambda rate: rate * peak / highest  # in this order the highest rate becomes exactly the peak
 
     def noisy(self, seed: int, share: float) -> Shape:
-        """This pattern with noise of up to `share` of the rate, up and down. See `Noisy`."""
-        from tidegate.workloads.noise import Noisy  # noqa: PLC0415, a shape itself
+        """This pattern with noise of plus or minus `share` of the rate. See `Noisy`."""
+        from tidegate.workloads.noise import Noisy  # noqa: PLC0415, it is a Shape itself
 
         return Noisy(self.duration, self, seed, share)
 
     def spec(self) -> dict[str, Any]:
-        """Plain values from which `from_spec` makes an equal workload: what a source's option can carry."""
+        """JSON-compatible values from which `from_spec` creates an equal workload; fits into a source option."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         plain = {name: value.spec() if isinstance(value, Shape) else value for name, value in values.items()}
         return {"kind": self.kind, **plain}
@@ -179,7 +179,7 @@ def from_spec(spec: Mapping[str, Any]) -> Shape:
 
 
 def _value(plain: Any) -> Any:
-    """What JSON has made of a field, as the field."""
+    """The value of a field, restored from JSON."""
     if isinstance(plain, Mapping):
         return from_spec(plain)
-    return tuple(_value(one) for one in plain) if isinstance(plain, list | tuple) else plain
+    return tuple(_value(item) for item in plain) if isinstance(plain, list | tuple) else plain

@@ -1,4 +1,4 @@
-"""Levels, each held for an equal time: what traces and the generators of one value a minute are."""
+"""Constant levels of equal length: traces, and generators of one value per minute."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from tidegate.workloads.shape import Array, Change, Index, Shape
+from tidegate.workloads.shape import Array, Index, RateChange, Shape
 
 
 @dataclass(frozen=True)
 class Steps(Shape):
-    """Each level for an equal share of the duration.
+    """Each level lasts for an equal share of the duration.
 
     >>> steps = Steps(duration=30, levels=(0, 20, 10))
     >>> steps.rate(10), steps.total(20), steps.total(30)
@@ -46,9 +46,9 @@ class Steps(Shape):
         return np.array(sums(self.levels, self.duration))
 
     def _step(self, times: Array) -> Index:
-        """Index of the step in which each time lies; the end is in the last one."""
-        found = np.searchsorted(self._edges, times, side="right") - 1
-        return np.minimum(found, len(self.levels) - 1)
+        """Index of the step that contains each time; the end belongs to the last one."""
+        index = np.searchsorted(self._edges, times, side="right") - 1
+        return np.minimum(index, len(self.levels) - 1)
 
     def _rates(self, times: Array) -> Array:
         return np.asarray(self._heights[self._step(times)])
@@ -59,24 +59,24 @@ class Steps(Shape):
         return np.asarray(np.minimum(inside, self._sums[k + 1]))
 
     def _times(self, amounts: Array) -> Array:
-        # the first edge at which the amount is reached ends the step in which it is: one of a level above 0
+        # the first edge at which the amount is reached is the end of its step, whose level is above 0
         k = np.maximum(np.searchsorted(self._sums, amounts, side="left") - 1, 0)
         rest = np.divide(amounts - self._sums[k], self._heights[k], where=self._heights[k] > 0, out=np.zeros(k.shape))
         return np.asarray(np.minimum(self._edges[k] + rest, self._edges[k + 1]))
 
-    def _resized(self, duration: float, change: Change) -> Self:
+    def _resized(self, duration: float, change: RateChange) -> Self:
         return type(self)(duration, tuple(change(level) for level in self.levels))
 
 
 def sums(levels: Sequence[float], duration: float) -> list[float]:
-    """The integral at every edge between levels, summed in whole numbers and rounded once: no drift over a long trace.
+    """The integral at every edge between levels. Summed in integers and rounded once, so a long trace has no drift.
 
     >>> sums((0.1,) * 10, 10)[-1], sum([0.1] * 10)
     (1.0, 0.9999999999999999)
     """
     ratios = [level.as_integer_ratio() for level in levels]
-    # denominators are powers of two, so the largest is a multiple of all
-    common = max(below for _, below in ratios)
+    # denominators are powers of two, so the largest is a multiple of all others
+    common = max(denominator for _, denominator in ratios)
     length = Fraction(duration) / len(levels)
-    whole = accumulate(above * (common // below) for above, below in ratios)
-    return [0.0, *(amount * length.numerator / (common * length.denominator) for amount in whole)]
+    totals = accumulate(numerator * (common // denominator) for numerator, denominator in ratios)
+    return [0.0, *(total * length.numerator / (common * length.denominator) for total in totals)]

@@ -1,4 +1,4 @@
-"""The rows of a trace as numbers. What cannot be a time or a rate is refused, with its place in the file."""
+"""The rows of a trace as numbers. Errors for invalid times and rates name their place in the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.core import InvalidInput
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the rows are: `unit` is "line" or "row", counted from 1.
+    """Positions of the rows in a file: `unit` is "line" or "row", counted from 1.
 
     >>> Places("day.csv", "line", (2, 3, 5))[2]
     'trace day.csv, line 5'
@@ -29,38 +29,40 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Times in seconds from any origin, None where each row is a second; rates in records per second."""
+    """Times in seconds since any origin (None: one row per second), and rates in records per second."""
 
     places: Places
     times: tuple[float, ...] | None
     rates: tuple[float, ...]
-    #: the times as the file has them
+    #: the times as they are in the file
     written: Sequence[Any] = field(default=(), repr=False)
 
 
-def checked(places: Places, times: Sequence[Any], rates: Sequence[Any], written: Sequence[Any]) -> Table:
+def checked_table(places: Places, times: Sequence[Any], rates: Sequence[Any], written: Sequence[Any]) -> Table:
     return Table(
-        places, tuple(_time(places, k, time) for k, time in enumerate(times)), as_rates(places, rates), written
+        places, tuple(_time(places, k, time) for k, time in enumerate(times)), checked_rates(places, rates), written
     )
 
 
 def _time(places: Places, k: int, value: Any) -> float:
-    found = seconds(value)
-    if found is None or not math.isfinite(found):
-        raise InvalidInput(f"{places[k]}: need seconds or an ISO 8601 time, found {_said(value)}")
-    return found
+    time = seconds(value)
+    if time is None or not math.isfinite(time):
+        raise InvalidInput(f"{places[k]}: need seconds or an ISO 8601 time, found {_describe(value)}")
+    return time
 
 
-def as_rates(places: Places, values: Sequence[Any]) -> tuple[float, ...]:
-    found = tuple(_number(value) for value in values)
-    for k, rate in enumerate(found):
+def checked_rates(places: Places, values: Sequence[Any]) -> tuple[float, ...]:
+    rates = tuple(_number(value) for value in values)
+    for k, rate in enumerate(rates):
         if rate is None or not 0 <= rate < math.inf:
-            raise InvalidInput(f"{places[k]}: need a finite rate >= 0 records/s, found {_said(values[k])}")
-    return tuple(rate for rate in found if rate is not None)
+            raise InvalidInput(f"{places[k]}: need a finite rate >= 0 records/s, found {_describe(values[k])}")
+    return tuple(rate for rate in rates if rate is not None)
 
 
 def seconds(value: Any) -> float | None:
-    """From an origin that all times of a file share; a time without a zone is UTC. None for what is no time.
+    """A time in seconds since an origin that is the same for the whole file. Times without a zone are UTC.
+
+    None if the value is not a time.
 
     >>> seconds("12.5"), seconds("1970-01-01T00:01:00Z"), seconds("1970-01-01 00:01:00"), seconds("time")
     (12.5, 60.0, 60.0, None)
@@ -69,10 +71,10 @@ def seconds(value: Any) -> float | None:
     if number is not None or not isinstance(value, str):
         return number
     try:
-        moment = datetime.fromisoformat(value)
+        time = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _number(value: Any) -> float | None:
@@ -82,9 +84,9 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _said(value: Any) -> str:
+def _describe(value: Any) -> str:
     """
-    >>> _said("many"), _said(""), _said(-2.5), _said("-2.5"), _said(None)
+    >>> _describe("many"), _describe(""), _describe(-2.5), _describe("-2.5"), _describe(None)
     ("'many'", 'nothing', '-2.5', '-2.5', 'nothing')
     """
     if value is None or value == "":

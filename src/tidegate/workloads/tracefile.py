@@ -1,4 +1,4 @@
-"""Reads a trace's table from CSV or Parquet: the columns `time` and `rate`; all others are left alone."""
+"""Reads the table of a trace from CSV or Parquet: the columns `time` and `rate`. Other columns are ignored."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.core import InvalidInput
-from tidegate.workloads.table import Places, Table, as_rates, checked, seconds
+from tidegate.workloads.table import Places, Table, checked_rates, checked_table, seconds
 
 COLUMNS = ("time", "rate")
-#: how a Parquet file begins
+#: first bytes of a Parquet file
 MAGIC = b"PAR1"
-#: of Arrow's timestamps, in a second
+#: unit of Arrow timestamps -> units per second
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def read(file: str) -> Table:
-    """Which of the two it is, the file itself says. A CSV file may come without a header: `time,rate`, or one column
-    of rates, a second each.
+    """The format is detected from the content. A CSV file without a header has the columns `time,rate`, or a single
+    column with one rate per second.
     """
     try:
-        with Path(file).open("rb") as opened:
-            start = opened.read(len(MAGIC))
+        with Path(file).open("rb") as stream:
+            start = stream.read(len(MAGIC))
         return _parquet(file) if start == MAGIC else _csv(file)
     except OSError as error:
         raise InvalidInput(f"trace {file}: cannot be read: {error.strerror or error}") from None
@@ -36,23 +36,23 @@ def _csv(file: str) -> Table:
     first = next(iter(lines.values()), None)
     if first is None:
         raise InvalidInput(f"trace {file}: the file is empty")
-    # a row of data begins with a number or a time
+    # a data row starts with a number or a time
     names = [] if seconds(first[0]) is not None else [cell.lower() for cell in first]
     if names:
         lines.pop(next(iter(lines)))
     places, columns = Places(file, "line", tuple(lines)), _columns(file, lines, len(first))
     if not names and len(first) == 1:
-        return Table(places, None, as_rates(places, columns[0]))
+        return Table(places, None, checked_rates(places, columns[0]))
     if not names and len(first) != 2:
         raise InvalidInput(f"trace {file}: {len(first)} columns need a header that names time and rate, found none")
-    times, rates = _chosen(file, names or COLUMNS, columns)
-    return checked(places, times, rates, written=times)
+    times, rates = _select(file, names or COLUMNS, columns)
+    return checked_table(places, times, rates, written=times)
 
 
 def _lines(file: str) -> dict[int, list[str]]:
-    """The cells of every line that is not blank, by its number."""
-    with Path(file).open(newline="", encoding="utf-8-sig") as opened:
-        reader = csv.reader(opened)
+    """Line number -> cells, without blank lines."""
+    with Path(file).open(newline="", encoding="utf-8-sig") as stream:
+        reader = csv.reader(stream)
         numbered = ((reader.line_num, [cell.strip() for cell in row]) for row in reader)
         return {line: cells for line, cells in numbered if any(cells)}
 
@@ -67,30 +67,30 @@ def _columns(file: str, lines: dict[int, list[str]], width: int) -> list[tuple[s
     return list(zip(*lines.values(), strict=True))
 
 
-def _chosen(file: str, names: Sequence[str], columns: Sequence[Any]) -> list[Any]:
+def _select(file: str, names: Sequence[str], columns: Sequence[Any]) -> list[Any]:
     if not set(COLUMNS) <= set(names):
         raise InvalidInput(f"trace {file}: need the columns time and rate, found {', '.join(names) or 'none'}")
     return [columns[names.index(name)] for name in COLUMNS]
 
 
 def _parquet(file: str) -> Table:
-    import pyarrow as pa  # noqa: PLC0415, only for those who have such a file
+    import pyarrow as pa  # noqa: PLC0415, only needed for Parquet
     from pyarrow import parquet  # noqa: PLC0415
 
     try:
         names = parquet.read_schema(file).names
-        _chosen(file, names, names)
+        _select(file, names, names)
         times, rates = parquet.read_table(file, columns=list(COLUMNS)).columns
     except pa.ArrowException as error:
         raise InvalidInput(f"trace {file}: cannot be read as Parquet: {error}") from None
     if not len(times):
         raise InvalidInput(f"trace {file}: the file has no rows")
     places = Places(file, "row", range(1, len(times) + 1))
-    return checked(places, _plain(times), rates.to_pylist(), written=times)
+    return checked_table(places, _as_seconds(times), rates.to_pylist(), written=times)
 
 
-def _plain(times: Any) -> list[Any]:
-    """Timestamps as seconds since 1970, everything else as it is."""
+def _as_seconds(times: Any) -> list[Any]:
+    """Timestamps as seconds since 1970; other values are unchanged."""
     import pyarrow as pa  # noqa: PLC0415
 
     if not pa.types.is_timestamp(times.type):

@@ -1,6 +1,6 @@
 """What partitions can keep busy, and what a quota of cores allows."""
 
-from tidegate.core import Decision, ExecutorSample, Observation, OperatorSample
+from tidegate.core import Decision, ExecutorSample, Observation, OperatorSample, Target
 from tidegate.policies.guards import Ceiling, Quota
 
 
@@ -31,8 +31,8 @@ def test_what_is_above_the_ceiling_already_goes_only_if_wished() -> None:
 
 
 def test_a_quota_of_cores_holds_always() -> None:
-    found = Quota(cores=10).temper(wish(9), at(2, cores=4))  # floor(10 / 4) = 2
-    assert found == Decision(2, "hold: 9 wished (wished), but the quota of 10 cores is 2 executors of 4")
+    decision = Quota(cores=10).temper(wish(9), at(2, cores=4))  # floor(10 / 4) = 2
+    assert decision == Decision(2, "hold: 9 wished (wished), but the quota of 10 cores is 2 executors of 4")
     assert Quota(cores=10).temper(wish(6), at(6, cores=4)).executors == 2  # those too many go
     assert Quota(cores=10).temper(wish(2), at(1, cores=4)) == wish(2)
     assert Quota(cores=2).temper(wish(3), at(1, cores=4)).reason.endswith("the quota of 2 cores is 1 executor of 4")
@@ -42,5 +42,5 @@ def test_operators_follow_a_cap() -> None:
     samples = (OperatorSample("map", parallelism=2), OperatorSample("window", parallelism=2))
     obs = Observation(0, 4, 4, operators=samples, isolated=True)
     # f = (8 - 2) / (14 - 2) = 1/2; map 1 + round(1.5) = 3, window 1 + round(4.5) = 5 (halves go to the even number)
-    found = Quota(cores=8).temper(Decision(14, "busy", per_operator={"map": 4, "window": 10}), obs)
-    assert (found.executors, found.per_operator) == (8, {"map": 3, "window": 5})
+    decision = Quota(cores=8).temper(Decision(Target(14, {"map": 4, "window": 10}), "busy"), obs)
+    assert (decision.executors, decision.per_operator) == (8, {"map": 3, "window": 5})

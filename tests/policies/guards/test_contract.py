@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidegate.core import Decision, ExecutorSample, Guard, Observation, OperatorSample
+from tidegate.core import Decision, ExecutorSample, Guard, Observation, OperatorSample, Target
 from tidegate.memory import memory, recall
 from tidegate.policies.guards import GuardSettings
 
@@ -26,7 +26,8 @@ rate = st.none() | st.sampled_from([0.0, 1.0, 100.0, 101.0, 5e-324, 1e12]) | st.
 leap = st.sampled_from([0.0, 1.0, 15.0, 15.0, 15.0, 30.0, 1e9, -1.0, -3600.0, -1e9])
 workers = st.integers(1, 9)
 operators = st.lists(
-    st.builds(OperatorSample, name=st.sampled_from(OPERATORS), parallelism=workers), unique_by=lambda one: one.name
+    st.builds(OperatorSample, name=st.sampled_from(OPERATORS), parallelism=workers),
+    unique_by=lambda operator: operator.name,
 )
 observations = st.builds(
     Observation,
@@ -44,9 +45,9 @@ observations = st.builds(
     operators=operators.map(tuple),
     isolated=st.booleans(),
 )
-totals = st.builds(Decision, executors=st.integers(0, 40), reason=st.just("load"))
+totals = st.builds(Decision, target=st.integers(0, 40), reason=st.just("load"))
 shares = st.dictionaries(st.sampled_from(OPERATORS), workers, min_size=1).map(
-    lambda each: Decision(sum(each.values()), "load", {"cpu": 0.5}, each)
+    lambda each: Decision(Target(sum(each.values()), each), "load", {"cpu": 0.5})
 )
 turns = st.lists(st.tuples(totals | shares, observations), min_size=1, max_size=12)
 
@@ -61,11 +62,11 @@ def chain(only: str) -> tuple[Guard, ...]:
 
 def timed(seen: Turns) -> Turns:
     """Leaps as times, from a Monday noon on."""
-    now, found = 4 * 86_400 + 43_200.0, []
+    now, sequence = 4 * 86_400 + 43_200.0, []
     for wish, obs in seen:
         now += obs.time
-        found.append((wish, replace(obs, time=now)))
-    return found
+        sequence.append((wish, replace(obs, time=now)))
+    return sequence
 
 
 def tempered(guards: tuple[Guard, ...], wish: Decision, obs: Observation) -> Decision:
@@ -80,17 +81,17 @@ def tempered(guards: tuple[Guard, ...], wish: Decision, obs: Observation) -> Dec
 def test_any_sequence_gives_a_decision_with_a_reason_and_asking_twice_the_same(only: str, seen: Turns) -> None:
     guards = chain(only)
     for wish, obs in timed(seen):
-        found = tempered(guards, wish, obs)
-        assert found == tempered(guards, wish, obs)
-        assert found.reason
-        assert found.executors >= 0
-        if found != wish:
-            assert f"({wish.reason})" in found.reason
-        if found.reason.startswith("hold: "):
-            assert (found.executors, found.per_operator) == (obs.requested, None)
-        if obs.isolated and found.per_operator is not None:
-            assert sum(found.per_operator.values()) == found.executors
-            assert min(found.per_operator.values()) >= 1
+        decision = tempered(guards, wish, obs)
+        assert decision == tempered(guards, wish, obs)
+        assert decision.reason
+        assert decision.executors >= 0
+        if decision != wish:
+            assert f"({wish.reason})" in decision.reason
+        if decision.reason.startswith("hold: "):
+            assert (decision.executors, decision.per_operator) == (obs.requested, None)
+        if obs.isolated and decision.per_operator is not None:
+            assert sum(decision.per_operator.values()) == decision.executors
+            assert min(decision.per_operator.values()) >= 1
 
 
 @every_memory
@@ -100,8 +101,8 @@ def test_a_guard_that_recalls_its_memory_goes_on_as_if_nothing_had_been(only: st
     guards, seen = chain(only), timed([*before, *later])
     for wish, obs in seen[: len(before)]:
         tempered(guards, wish, obs)
-    told = json.loads(json.dumps([memory(guard) for guard in guards], allow_nan=False))
-    copies = tuple(recall(guard, found) for guard, found in zip(chain(only), told, strict=True))
+    memories = json.loads(json.dumps([memory(guard) for guard in guards], allow_nan=False))
+    copies = tuple(recall(guard, state) for guard, state in zip(chain(only), memories, strict=True))
     assert copies == guards
     for wish, obs in seen[len(before) :]:
         assert tempered(copies, wish, obs) == tempered(guards, wish, obs)
@@ -112,8 +113,8 @@ def test_a_guard_that_recalls_its_memory_goes_on_as_if_nothing_had_been(only: st
 @given(obs=observations)
 def test_a_hold_stays_a_hold_but_for_a_quota(only: str, obs: Observation) -> None:
     still = Decision(obs.requested, "hold: nothing known")
-    found = tempered(chain(only), still, obs)
-    assert found == still or "quota" in found.reason
+    decision = tempered(chain(only), still, obs)
+    assert decision == still or "quota" in decision.reason
 
 
 def test_memory_stays_small_over_a_day() -> None:
@@ -122,5 +123,5 @@ def test_memory_stays_small_over_a_day() -> None:
         n = 2 + turn % 5
         shares = {"map": n, f"stage {turn}": 1}  # and operators that come and go
         obs = Observation(15.0 * turn, n, n + turn % 2, 100.0, 90.0, 1e4 + turn, isolated=True)
-        tempered(guards, Decision(n + 1, "load", per_operator=shares), obs)
+        tempered(guards, Decision(Target(n + 1, shares), "load"), obs)
     assert len(json.dumps([memory(guard) for guard in guards])) < 2_000

@@ -1,6 +1,6 @@
 """Time after a rescale, whatever it changed."""
 
-from tidegate.core import Decision, Observation, OperatorSample
+from tidegate.core import Decision, Observation, OperatorSample, Target
 from tidegate.policies.guards import Cooldown
 
 
@@ -18,7 +18,7 @@ def wish(executors: int) -> Decision:
 
 
 def each(**shares: int) -> Decision:
-    return Decision(sum(shares.values()), "wished", per_operator=shares)
+    return Decision(Target(sum(shares.values()), shares), "wished")
 
 
 def test_cooldown_holds_after_a_rescale() -> None:
@@ -26,15 +26,15 @@ def test_cooldown_holds_after_a_rescale() -> None:
     assert guard.temper(wish(6), at(0, requested=4)).executors == 6  # nothing was rescaled yet
     assert guard.temper(wish(8), at(5, requested=6)).executors == 6
     assert guard.temper(wish(8), at(15, requested=6)).executors == 8
-    told = "hold: 2 wished (wished), but the last rescale is 15 s old, 60 s are kept"
-    assert guard.temper(wish(2), at(20, requested=6)).reason == told
+    reason = "hold: 2 wished (wished), but the last rescale is 15 s old, 60 s are kept"
+    assert guard.temper(wish(2), at(20, requested=6)).reason == reason
 
 
 def test_operators_that_gave_to_each_other_start_a_cooldown() -> None:
     guard = Cooldown(up=10, down=60)
     assert guard.temper(each(map=3, window=1), isolated(0, 4, map=2, window=2)) == each(map=3, window=1)
-    found = guard.temper(each(map=4, window=1), isolated(5, 4, map=3, window=1))
-    assert found.reason == "hold: 5 wished (wished), but the last rescale is 0 s old, 10 s are kept"
+    decision = guard.temper(each(map=4, window=1), isolated(5, 4, map=3, window=1))
+    assert decision.reason == "hold: 5 wished (wished), but the last rescale is 0 s old, 10 s are kept"
     assert guard.temper(each(map=4, window=1), isolated(15, 4, map=3, window=1)).executors == 5
 
 
@@ -42,8 +42,8 @@ def test_giving_to_each_other_waits_for_the_longer_of_both() -> None:
     guard = Cooldown(up=10, down=60)
     guard.temper(wish(4), isolated(0, 3, map=1, window=2))
     guard.temper(wish(4), isolated(5, 4, map=2, window=2))
-    found = guard.temper(each(map=3, window=1), isolated(64, 4, map=2, window=2))
-    assert found == Decision(
+    decision = guard.temper(each(map=3, window=1), isolated(64, 4, map=2, window=2))
+    assert decision == Decision(
         4, "hold: map 3, window 1 wished (wished), but the last rescale is 59 s old, 60 s are kept"
     )
     assert guard.temper(each(map=3, window=1), isolated(65, 4, map=2, window=2)) == each(map=3, window=1)

@@ -20,16 +20,16 @@ def test_executors_on_their_way_are_waited_for() -> None:
     guard = Arriving(patience=60)
     assert guard.temper(wish(4), coming(0, 2, 2)).executors == 4
     assert guard.temper(wish(6), coming(15, 2, 4)).executors == 4
-    told = "hold: 6 wished (wished), but 1 of 4 executors are still to come, since 15 s; 60 s are waited"
-    assert guard.temper(wish(6), coming(30, 3, 4)).reason == told
+    reason = "hold: 6 wished (wished), but 1 of 4 executors are still to come, since 15 s; 60 s are waited"
+    assert guard.temper(wish(6), coming(30, 3, 4)).reason == reason
     assert guard.temper(wish(1), coming(30, 3, 4)).executors == 4  # nor fewer, by figures of three
     assert guard.temper(wish(6), coming(45, 4, 4)).executors == 6
 
 
 def test_a_cluster_that_never_gives_them_does_not_block_for_ever() -> None:
     guard = Arriving(patience=60)
-    found = [guard.temper(wish(2), coming(t, 2, 4)).executors for t in (0, 30, 59, 60, 75)]
-    assert found == [4, 4, 4, 2, 2]
+    executors = [guard.temper(wish(2), coming(t, 2, 4)).executors for t in (0, 30, 59, 60, 75)]
+    assert executors == [4, 4, 4, 2, 2]
 
 
 def test_a_new_request_is_waited_for_anew_and_a_loss_too() -> None:
@@ -48,7 +48,7 @@ def test_waiting_survives_a_clock_that_goes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("figures", "told"),
+    ("figures", "rule"),
     [
         ({"backlog": 6000, "arrival_rate": 20}, None),  # 300 s are not more than 300
         ({"backlog": 8000, "arrival_rate": 20}, "but the backlog is 400 s of arrivals, more than 300 s"),
@@ -61,10 +61,10 @@ def test_waiting_survives_a_clock_that_goes_back() -> None:
         ({}, "but neither backlog nor latency is known: it may be catching up"),
     ],
 )
-def test_no_fewer_while_catching_up(figures: dict[str, float], told: str | None) -> None:
+def test_no_fewer_while_catching_up(figures: dict[str, float], rule: str | None) -> None:
     obs = replace(Observation(0, 4, 4), **figures)  # type: ignore[arg-type]
-    found = CatchingUp(seconds=300).temper(wish(2), obs)
-    assert found == wish(2) if told is None else found.reason.startswith(f"hold: 2 wished (wished), {told}")
+    decision = CatchingUp(seconds=300).temper(wish(2), obs)
+    assert decision == wish(2) if rule is None else decision.reason.startswith(f"hold: 2 wished (wished), {rule}")
     assert CatchingUp(seconds=300).temper(wish(6), obs) == wish(6)  # more is always welcome
 
 
@@ -74,9 +74,9 @@ def ran(time: float, executors: int, rate: float | None, backlog: float | None, 
 
 def after(*seen: Observation) -> Decision:
     guard = Effect(threshold=0.1, hold=600, after=30)
-    found = [guard.temper(wish(8), obs) for obs in seen]
-    assert all(one == wish(8) for one in found[:-1])
-    return found[-1]
+    decisions = [guard.temper(wish(8), obs) for obs in seen]
+    assert all(decision == wish(8) for decision in decisions[:-1])
+    return decisions[-1]
 
 
 BEFORE = ran(0, 2, 100, 500)
@@ -133,8 +133,8 @@ def test_long_batches_are_given_the_time_for_two() -> None:
 
 def test_two_scale_ups_in_a_row_are_judged_as_one() -> None:
     # 2 -> 4 -> 6: 300 expected, 105 seen: 5 of 200 more
-    found = after(BEFORE, ran(15, 4, 100, 900), ran(30, 6, 103, 1200), ran(60, 6, 105, 1500))
-    assert "2 -> 6 gave +5 % where +200 % was expected" in found.reason
+    decision = after(BEFORE, ran(15, 4, 100, 900), ran(30, 6, 103, 1200), ran(60, 6, 105, 1500))
+    assert "2 -> 6 gave +5 % where +200 % was expected" in decision.reason
 
 
 def test_the_block_ends_and_fewer_than_sufficed_may_be_made_up_for() -> None:

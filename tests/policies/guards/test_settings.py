@@ -56,20 +56,20 @@ def test_further_guards_can_neither_break_a_cap_nor_undo_a_stop() -> None:
 
 
 def test_chains_share_no_memory() -> None:
-    one, other = EVERYTHING.chain(), EVERYTHING.chain()
-    one[3].temper(Decision(4, "busy"), Observation(0, 2, 2))
-    assert one[3] != other[3]
+    first, second = EVERYTHING.chain(), EVERYTHING.chain()
+    first[3].temper(Decision(4, "busy"), Observation(0, 2, 2))
+    assert first[3] != second[3]
 
 
 def test_every_field_describes_itself() -> None:
-    known = parameters(GuardSettings)
-    assert len(known) == len(GuardSettings.__slots__) == 18
-    assert all(one.meaning for one in known.values())
-    assert known["down-window"].rule == "0 <= down-window"
+    described = parameters(GuardSettings)
+    assert len(described) == len(GuardSettings.__slots__) == 18
+    assert all(parameter.meaning for parameter in described.values())
+    assert described["down-window"].rule == "0 <= down-window"
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"down_window": -1}, "guards: need 0 <= down-window, got -1"),
         ({"min_change": 1.5}, "guards: need 0 <= min-change <= 1, got 1.5"),
@@ -80,6 +80,6 @@ def test_every_field_describes_itself() -> None:
         ({"excluded": "night"}, "excluded period 'night' is not like 08:00-10:00"),
     ],
 )
-def test_what_is_out_of_bounds_is_refused(options: dict[str, Any], told: str) -> None:
-    with pytest.raises(InvalidInput, match=told):
+def test_what_is_out_of_bounds_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
         GuardSettings(**options)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.core import Decision, InvalidInput, Observation, OperatorSample
+from tidegate.core import Decision, InvalidInput, Observation, OperatorSample, Target
 from tidegate.policies.guards import Stabilisation
 from tidegate.policies.guards.peaks import Peaks, largest
 
@@ -22,7 +22,7 @@ def wish(executors: int) -> Decision:
 
 
 def each(**shares: int) -> Decision:
-    return Decision(sum(shares.values()), "wished", per_operator=shares)
+    return Decision(Target(sum(shares.values()), shares), "wished")
 
 
 def test_down_waits_for_the_largest_of_the_window_and_up_is_immediate() -> None:
@@ -37,10 +37,10 @@ def test_down_waits_for_the_largest_of_the_window_and_up_is_immediate() -> None:
 
 def test_up_may_have_a_window_of_its_own() -> None:
     guard = Stabilisation(down=0, up=30)
-    found = [guard.temper(wish(n), at(t)) for t, n in [(0, 4), (10, 6), (20, 8), (35, 8)]]
-    assert [one.executors for one in found] == [4, 4, 4, 6]
-    assert found[2].reason == "hold: 8 wished (wished), but 4 would have done within the last 30 s"
-    assert found[3].reason == "6 for now: 8 wished (wished), but 6 would have done within the last 30 s"
+    decisions = [guard.temper(wish(n), at(t)) for t, n in [(0, 4), (10, 6), (20, 8), (35, 8)]]
+    assert [decision.executors for decision in decisions] == [4, 4, 4, 6]
+    assert decisions[2].reason == "hold: 8 wished (wished), but 4 would have done within the last 30 s"
+    assert decisions[3].reason == "6 for now: 8 wished (wished), but 6 would have done within the last 30 s"
 
 
 def test_tempering_twice_gives_one_answer_and_a_clock_that_goes_back_is_survived() -> None:
@@ -59,12 +59,12 @@ def test_isolated_operators_have_windows_of_their_own() -> None:
     guard = Stabilisation(down=30)
     assert guard.temper(each(map=3, window=1), isolated(0, map=3, window=4)) == each(map=3, window=1)
     # map: max(3, 1) = 3; window: max(1, 4) = 4: as it is
-    found = guard.temper(each(map=1, window=4), isolated(10, map=3, window=4))
-    assert found == Decision(7, "hold: 5 wished (wished), but map needed 3 instead of 1 within the last 30 s")
+    decision = guard.temper(each(map=1, window=4), isolated(10, map=3, window=4))
+    assert decision == Decision(7, "hold: 5 wished (wished), but map needed 3 instead of 1 within the last 30 s")
     # map: the 3 of 0 s is 30 s old: max(1, 1); window: max(4, 2) = 4
-    found = guard.temper(each(map=1, window=2), isolated(30, map=3, window=4))
-    assert (found.executors, found.per_operator) == (5, {"map": 1, "window": 4})
-    assert found.reason == "5 for now: 3 wished (wished), but window needed 4 instead of 2 within the last 30 s"
+    decision = guard.temper(each(map=1, window=2), isolated(30, map=3, window=4))
+    assert (decision.executors, decision.per_operator) == (5, {"map": 1, "window": 4})
+    assert decision.reason == "5 for now: 3 wished (wished), but window needed 4 instead of 2 within the last 30 s"
 
 
 def test_an_operator_gets_the_largest_of_its_window_even_if_it_never_had_it() -> None:
@@ -77,15 +77,15 @@ def test_an_operator_gets_the_largest_of_its_window_even_if_it_never_had_it() ->
 
 
 def test_an_operator_has_one_worker_at_least_and_may_be_new() -> None:
-    found = Stabilisation(down=30).temper(each(map=0, window=2), isolated(0, map=1))
-    assert (found.executors, found.per_operator) == (3, {"map": 1, "window": 2})
+    decision = Stabilisation(down=30).temper(each(map=0, window=2), isolated(0, map=1))
+    assert (decision.executors, decision.per_operator) == (3, {"map": 1, "window": 2})
 
 
 def test_memory_holds_what_may_yet_be_the_largest_and_no_more() -> None:
-    kept: dict[str, Peaks] = {}
+    windows: dict[str, Peaks] = {}
     for time in range(1000):
-        largest(kept, "map", time % 7, time, age=900)
+        largest(windows, "map", time % 7, time, age=900)
     # the last 6 was at 993 = 7 x 141 + 6; after it 0 gave way to 1, and so on to the 5 of 999
-    assert kept == {"map": Peaks([(993, 6), (999, 5)])}
-    largest(kept, "window", 1, 5000, age=900)
-    assert list(kept) == ["window"]  # an operator that is gone is forgotten
+    assert windows == {"map": Peaks([(993, 6), (999, 5)])}
+    largest(windows, "window", 1, 5000, age=900)
+    assert list(windows) == ["window"]  # an operator that is gone is forgotten

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.core import Decision, Observation, OperatorSample
+from tidegate.core import Decision, Observation, OperatorSample, Target
 from tidegate.policies.guards import DeadBand, StepLimit, Tolerance
 
 
@@ -14,10 +14,10 @@ def wish(executors: int) -> Decision:
     return Decision(executors, "wished")
 
 
-@pytest.mark.parametrize(("wanted", "found"), [(26, 26), (27, 27), (28, 30), (30, 30), (32, 30), (33, 33)])
-def test_less_than_a_share_is_ignored(wanted: int, found: int) -> None:
+@pytest.mark.parametrize(("wished", "expected"), [(26, 26), (27, 27), (28, 30), (30, 30), (32, 30), (33, 33)])
+def test_less_than_a_share_is_ignored(wished: int, expected: int) -> None:
     # 0.1 x 30 = 3: 27 and 33 differ by 3, which is not less; 26 differs by 4
-    assert Tolerance(0.1).temper(wish(wanted), at(30)).executors == found
+    assert Tolerance(0.1).temper(wish(wished), at(30)).executors == expected
 
 
 def test_a_share_of_few_or_of_none_stops_nothing() -> None:
@@ -28,17 +28,17 @@ def test_a_share_of_few_or_of_none_stops_nothing() -> None:
 def test_workers_that_change_operators_are_the_difference() -> None:
     samples = (OperatorSample("map", parallelism=10), OperatorSample("window", parallelism=10))
     obs = Observation(0, 20, 20, operators=samples, isolated=True)
-    one = Decision(20, "uneven", per_operator={"map": 11, "window": 9})
-    two = Decision(20, "uneven", per_operator={"map": 12, "window": 8})
-    told = "hold: map 11, window 9 wished (uneven), but that is less than 10 % from 20"
-    assert Tolerance(0.1).temper(one, obs) == Decision(20, told)  # 1 < 2
-    assert Tolerance(0.1).temper(two, obs) is two
+    small = Decision(Target(20, {"map": 11, "window": 9}), "uneven")
+    large = Decision(Target(20, {"map": 12, "window": 8}), "uneven")
+    reason = "hold: map 11, window 9 wished (uneven), but that is less than 10 % from 20"
+    assert Tolerance(0.1).temper(small, obs) == Decision(20, reason)  # 1 < 2
+    assert Tolerance(0.1).temper(large, obs) is large
 
 
 def test_the_dead_band_is_phoebes() -> None:
     guard = DeadBand(down=2, up=1)
-    found = [guard.temper(wish(n), at(5)).executors for n in (1, 2, 3, 4, 5, 6, 7)]
-    assert found == [1, 2, 5, 5, 5, 5, 7]
+    executors = [guard.temper(wish(n), at(5)).executors for n in (1, 2, 3, 4, 5, 6, 7)]
+    assert executors == [1, 2, 5, 5, 5, 5, 7]
     assert guard.temper(wish(3), at(5)).reason == (
         "hold: 3 wished (wished), but steps of up to 2 fewer than 5 are not taken"
     )
@@ -69,11 +69,11 @@ def test_isolated_operators_take_steps_of_their_own() -> None:
     samples = (OperatorSample("map", parallelism=2), OperatorSample("window", parallelism=8))
     obs = Observation(0, 10, 10, operators=samples, isolated=True)
     # map min(20, 2 + 3), window max(1, ceil(8 x 0.5)), sink is new and has nothing to step from
-    wanted = Decision(27, "busy", per_operator={"map": 20, "window": 1, "sink": 6})
-    found = StepLimit(up=3, factor=0, down=0.5).temper(wanted, obs)
-    assert (found.executors, found.per_operator) == (15, {"map": 5, "window": 4, "sink": 6})
-    assert found.reason == (
+    large = Decision(Target(27, {"map": 20, "window": 1, "sink": 6}), "busy")
+    decision = StepLimit(up=3, factor=0, down=0.5).temper(large, obs)
+    assert (decision.executors, decision.per_operator) == (15, {"map": 5, "window": 4, "sink": 6})
+    assert decision.reason == (
         "15 for now: 27 wished (busy), but in a step map from 2 goes to 5 at most, window from 8 goes to 4 at least"
     )
-    small = Decision(11, "busy", per_operator={"map": 4, "window": 7})
+    small = Decision(Target(11, {"map": 4, "window": 7}), "busy")
     assert StepLimit(up=3, factor=0, down=0.5).temper(small, obs) is small

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidegate.core import Decision, InvalidInput, Observation, OperatorSample
+from tidegate.core import Decision, InvalidInput, Observation, OperatorSample, Target
 from tidegate.policies.guards import Excluded, Pause
 
 HOUR, DAY = 3600, 86_400
@@ -30,7 +30,7 @@ def test_a_pause_says_what_is_paused() -> None:
 def test_only_a_full_pause_keeps_operators_from_giving_to_each_other() -> None:
     samples = (OperatorSample("map", parallelism=2), OperatorSample("window", parallelism=2))
     obs = Observation(0, 4, 4, operators=samples, isolated=True)
-    uneven = Decision(4, "uneven", per_operator={"map": 3, "window": 1})
+    uneven = Decision(Target(4, {"map": 3, "window": 1}), "uneven")
     assert Pause("in").temper(uneven, obs) is uneven
     assert Pause("both").temper(uneven, obs).reason == "hold: map 3, window 1 wished (uneven), but scaling is paused"
 
@@ -58,13 +58,13 @@ def test_only_a_full_pause_keeps_operators_from_giving_to_each_other() -> None:
     ],
 )
 def test_periods_are_of_utc_by_day_and_week(text: str, time: float, within: bool) -> None:
-    found = Excluded(text).temper(wish(6), Observation(time, 4, 4))
-    assert found.executors == (4 if within else 6)
+    decision = Excluded(text).temper(wish(6), Observation(time, 4, 4))
+    assert decision.executors == (4 if within else 6)
 
 
 def test_the_period_is_named() -> None:
-    found = Excluded("08:00-10:00, Mon 12:00-13:00").temper(wish(6), Observation(MONDAY + 12 * HOUR, 4, 4))
-    assert found.reason == "hold: 6 wished (wished), but nothing is rescaled within Mon 12:00-13:00 UTC"
+    decision = Excluded("08:00-10:00, Mon 12:00-13:00").temper(wish(6), Observation(MONDAY + 12 * HOUR, 4, 4))
+    assert decision.reason == "hold: 6 wished (wished), but nothing is rescaled within Mon 12:00-13:00 UTC"
 
 
 @pytest.mark.parametrize(

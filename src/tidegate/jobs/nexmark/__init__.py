@@ -1,4 +1,4 @@
-"""NEXMark: persons, auctions and bids, and the queries over them."""
+"""NEXMark: persons, auctions and bids, and queries over them."""
 
 from tidegate.jobs.nexmark.bids import Bids
 from tidegate.jobs.nexmark.queries import JOBS

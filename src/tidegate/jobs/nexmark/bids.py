@@ -1,9 +1,9 @@
-"""NEXMark bids: record *i* is the *i*-th bid of the benchmark's stream of persons, auctions and bids in 1 : 3 : 46.
+"""NEXMark bids: record *i* is the *i*-th bid of the benchmark's stream of persons, auctions and bids (1 : 3 : 46).
 
-Ids, hot auctions and bidders, and prices follow the benchmark (nexmark/nexmark and Apache Beam's version of it agree
-on them). Two differences: numbers are drawn by position, so that any record can be made alone; and a bidder's id is
-offset by 1000 once, not twice (nexmark/nexmark issue 30). Event time advances by 1/`rate` seconds a bid from a fixed
-date. Channel, url and extra are left out, as no query here reads them.
+Ids, hot auctions and bidders, and prices follow the benchmark, as in nexmark/nexmark and Apache Beam. There are two
+differences: random numbers are counter-based, so that any record can be generated on its own, and a bidder's id is
+offset by 1000 once, not twice (nexmark/nexmark issue 30). Event time starts at a fixed date and advances by 1/`rate`
+seconds per bid. Channel, url and extra are omitted, because no query here reads them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Bids:
 
 
 def bid_columns(event: Ints, time: pa.Array, seed: int, skew: Skew) -> dict[str, pa.Array]:
-    """What the bids are that have these event numbers."""
+    """The columns of the bids with these event numbers."""
     draws = Draws(event, seed)
     return {
         "auction": pa.array(_auction(draws, numbering.newest_auction(event), HOT[skew].auction)),

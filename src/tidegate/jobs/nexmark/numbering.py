@@ -1,7 +1,7 @@
-"""Which event has which number: in every 50 one person, three auctions and 46 bids, in that order.
+"""Numbering of events: every group of 50 has one person, three auctions and 46 bids, in that order.
 
-Event number *e* alone says its kind, the newest person and auction there are, and its time. Persons and auctions are
-counted from 0 here; ids start at 1000.
+The number of an event determines its kind, the newest person and auction at that point, and its time. Persons and
+auctions are counted from 0 here; ids start at 1000.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from tidegate.jobs.draws import START
 
 Ints = npt.NDArray[np.int64]
 
+#: events, persons and auctions per group
 GROUP, PERSONS, AUCTIONS = 50, 1, 3
-BEFORE = PERSONS + AUCTIONS
-BIDS = GROUP - BEFORE
+BEFORE_BIDS = PERSONS + AUCTIONS
+BIDS = GROUP - BEFORE_BIDS
 FIRST_ID = 1000
-#: in microseconds
+#: start of event time, µs
 BASE_TIME = START * 1_000_000
 
 PERSON, AUCTION, BID = 0, 1, 2
@@ -28,8 +29,8 @@ def kind(event: Ints) -> Ints:
     >>> kind(np.array([0, 1, 3, 4, 49, 50])).tolist()
     [0, 1, 1, 2, 2, 0]
     """
-    place = event % GROUP
-    return (place >= PERSONS).astype(np.int64) + (place >= BEFORE)
+    position = event % GROUP
+    return (position >= PERSONS).astype(np.int64) + (position >= BEFORE_BIDS)
 
 
 def newest_person(event: Ints) -> Ints:
@@ -50,10 +51,10 @@ def bid_event(bid: Ints) -> Ints:
     >>> bid_event(np.array([0, 45, 46])).tolist()
     [4, 49, 54]
     """
-    return bid // BIDS * GROUP + BEFORE + bid % BIDS
+    return bid // BIDS * GROUP + BEFORE_BIDS + bid % BIDS
 
 
 def event_time(event: Ints, rate: float) -> Ints:
     """Microseconds since 1970 at `rate` events per second of event time."""
-    since: Ints = np.floor(event * (1e6 / rate)).astype(np.int64)
-    return BASE_TIME + since
+    elapsed: Ints = np.floor(event * (1e6 / rate)).astype(np.int64)
+    return BASE_TIME + elapsed

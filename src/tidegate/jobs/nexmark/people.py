@@ -1,4 +1,6 @@
-"""Who acts: now and then anyone of the last thousand people, mostly the hot one of the current hundred."""
+"""Hot and cold persons: most events belong to the hot person of the current block of 100, the others to one of the last
+1000.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +13,21 @@ from tidegate.jobs.nexmark.numbering import Ints
 from tidegate.jobs.skew import Skew
 
 HOT_BLOCK = 100
-#: a cold person is one of the last `ACTIVE`, or of the next `LEAD` to come
+#: a cold person is one of the last `ACTIVE` or of the next `LEAD` persons
 ACTIVE, LEAD = 1000, 10
 
 
 @dataclass(frozen=True, slots=True)
-class Hot:
-    """One in so many is cold; 1 for all."""
+class HotRatios:
+    """One in this many draws is cold; with 1 all are."""
 
     auction: int
     bidder: int
     seller: int
 
 
-#: the benchmark's; none; and nine in ten bids on one auction, nineteen in twenty of one bidder or seller
-HOT = {Skew.off: Hot(1, 1, 1), Skew.default: Hot(2, 4, 4), Skew.heavy: Hot(10, 20, 20)}
+#: off: no hot keys; default: as in the benchmark; heavy: 90 % of bids on one auction, 95 % from one bidder or seller
+HOT = {Skew.off: HotRatios(1, 1, 1), Skew.default: HotRatios(2, 4, 4), Skew.heavy: HotRatios(10, 20, 20)}
 
 
 def cold_person(newest: Ints, draws: Draws, draw: int) -> Ints:
@@ -39,6 +41,6 @@ def first_of_block(newest: Ints) -> Ints:
 
 
 def price(draws: Draws, draw: int) -> Ints:
-    """Cents, even on a logarithmic scale between 100 and 100 million."""
+    """Cents, log-uniform between 100 and 100 million."""
     cents: Ints = np.rint(100 * np.exp(6 * np.log(10) * draws.unit(draw))).astype(np.int64)
     return cents

@@ -1,8 +1,8 @@
-"""The whole NEXMark stream: record *i* is event *i*, a person, an auction or a bid, as one wide row.
+"""The complete NEXMark stream: record *i* is event *i*, a person, an auction or a bid, as one wide row.
 
-Columns as in nexmark/nexmark: `event_type` (0 person, 1 auction, 2 bid), three structs of which two are null, and the
-event's `dateTime`. Left out: `extra` (padding), and a bid's channel and url. Texts are taken from a fixed list, so
-that none is made twice.
+Columns are as in nexmark/nexmark: `event_type` (0 person, 1 auction, 2 bid), three structs of which two are null, and
+`dateTime` of the event. Omitted are `extra` (padding), and channel and url of a bid. Strings come from fixed lists that
+are generated once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ CITIES = [
 ]
 STATES = ["AZ", "CA", "ID", "OR", "WA", "WY"]
 FIRST_CATEGORY, CATEGORIES = 10, 5
-#: an auction stays open for the time of twice so many events at most: about 100 auctions are open at once
+#: an auction is open for at most the time of twice this many events; about 100 auctions are open at once
 IN_FLIGHT = 1666
 
 
@@ -68,11 +68,11 @@ class Nexmark:
 
     def make(self, records: Ints) -> pa.RecordBatch:
         """
-        >>> made = Nexmark().make(np.arange(5)).to_pylist()
-        >>> made[0]["person"]["id"], made[0]["bid"], made[3]["auction"]["id"], made[4]["event_type"]
+        >>> rows = Nexmark().make(np.arange(5)).to_pylist()
+        >>> rows[0]["person"]["id"], rows[0]["bid"], rows[3]["auction"]["id"], rows[4]["event_type"]
         (1000, None, 1002, 2)
         """
-        return self._batch(records, _spread)
+        return self._batch(records, _scatter_values)
 
     @property
     def packed_schema(self) -> str:
@@ -81,25 +81,25 @@ class Nexmark:
         )
 
     def pack(self, records: Ints) -> pa.RecordBatch:
-        """The same with `person` and `auction` as lists of one or, where the event is another, null. An Arrow struct
-        column has room for every row, and most rows are bids: this way less than half the bytes go to Spark.
+        """The same with `person` and `auction` as lists of one item, or null for other events. An Arrow struct column
+        allocates space for every row, and most rows are bids: this sends less than half the bytes to Spark.
         """
-        return self._batch(records, _listed)
+        return self._batch(records, _scatter_lists)
 
     def unpack(self, packed: DataFrame) -> DataFrame:
-        """As `make` has it."""
-        alone = {name: F.get(name, F.lit(0)) for name in ("person", "auction")}
-        return packed.withColumns(alone)
+        """Restore the rows of `make`."""
+        structs = {name: F.get(name, F.lit(0)) for name in ("person", "auction")}
+        return packed.withColumns(structs)
 
-    def _batch(self, records: Ints, place: Callable[[pa.Array, Ints, int], pa.Array]) -> pa.RecordBatch:
+    def _batch(self, records: Ints, scatter: Callable[[pa.Array, Ints, int], pa.Array]) -> pa.RecordBatch:
         kind, time = numbering.kind(records), numbering.event_time(records, self.rate)
         stamps = pa.array(time, type=TIME)
         persons, auctions = np.flatnonzero(kind == numbering.PERSON), np.flatnonzero(kind == numbering.AUCTION)
         bid = bid_columns(records, stamps, self.seed, self.skew)
         columns = {
             "event_type": pa.array(kind.astype(np.int32)),
-            "person": place(_struct(self._persons(records[persons], time[persons])), persons, len(records)),
-            "auction": place(_struct(self._auctions(records[auctions], time[auctions])), auctions, len(records)),
+            "person": scatter(_struct(self._persons(records[persons], time[persons])), persons, len(records)),
+            "auction": scatter(_struct(self._auctions(records[auctions], time[auctions])), auctions, len(records)),
             "bid": _struct(bid, mask=pa.array(kind != numbering.BID)),
             "dateTime": stamps,
         }
@@ -121,14 +121,14 @@ class Nexmark:
     def _auctions(self, event: Ints, time: Ints) -> dict[str, pa.Array]:
         draws, people = Draws(event, self.seed), numbering.newest_person(event)
         hot = draws.below(0, HOT[self.skew].seller) > 0
-        first = price(draws, 3)
+        initial_bid = price(draws, 3)
         length = max(int(2 * IN_FLIGHT * 1000 / self.rate), 1)  # ms
         return {
             "id": pa.array(FIRST_ID + numbering.newest_auction(event)),
             "itemName": _pick(texts(20), draws, 5),
             "description": _pick(texts(100), draws, 6),
-            "initialBid": pa.array(first),
-            "reserve": pa.array(first + price(draws, 7)),
+            "initialBid": pa.array(initial_bid),
+            "reserve": pa.array(initial_bid + price(draws, 7)),
             "dateTime": pa.array(time, type=TIME),
             "expires": pa.array(time + 1000 * (1 + draws.below(4, length)), type=TIME),
             "seller": pa.array(FIRST_ID + np.where(hot, first_of_block(people), cold_person(people, draws, 1))),
@@ -137,12 +137,12 @@ class Nexmark:
 
 
 def _pick(choices: list[str] | pa.Array, draws: Draws, draw: int) -> pa.Array:
-    known = pa.array(choices)
-    return known.take(pa.array(draws.below(draw, len(known))))
+    items = pa.array(choices)
+    return items.take(pa.array(draws.below(draw, len(items))))
 
 
 def _join(*parts: pa.Array | str) -> pa.Array:
-    """The parts of each row in one text; the last is what stands between them."""
+    """The parts of each row as one string. The last argument is the separator."""
     return pc.binary_join_element_wise(*parts)
 
 
@@ -150,20 +150,20 @@ def _struct(columns: Mapping[str, pa.Array], mask: pa.Array | None = None) -> pa
     return pa.StructArray.from_arrays(list(columns.values()), names=list(columns), mask=mask)
 
 
-def _spread(values: pa.Array, at: Ints, size: int) -> pa.Array:
-    """A column of `size` rows that has these values at these rows and is null elsewhere."""
+def _scatter_values(values: pa.Array, at: Ints, size: int) -> pa.Array:
+    """A column of `size` rows with the values at the rows `at`, null elsewhere."""
     rows, missing = np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool)
     rows[at], missing[at] = np.arange(len(at)), False
     return values.take(pa.array(rows, mask=missing))
 
 
-def _listed(values: pa.Array, at: Ints, size: int) -> pa.Array:
-    """The same with each value in a list of its own."""
-    there = np.zeros(size, dtype=bool)
-    there[at] = True
+def _scatter_lists(values: pa.Array, at: Ints, size: int) -> pa.Array:
+    """The same, with each value in a list of its own."""
+    present = np.zeros(size, dtype=bool)
+    present[at] = True
     ends = np.zeros(size + 1, dtype=np.int32)
-    np.cumsum(there, out=ends[1:])
-    return pa.ListArray.from_arrays(pa.array(ends), values, mask=pa.array(~there))
+    np.cumsum(present, out=ends[1:])
+    return pa.ListArray.from_arrays(pa.array(ends), values, mask=pa.array(~present))
 
 
 @cache
@@ -173,16 +173,16 @@ def card_groups() -> pa.Array:
 
 @cache
 def texts(longest: int, count: int = 1024) -> pa.Array:
-    """Texts of 3 to `longest` - 1 letters and blanks.
+    """Strings of 3 to `longest` - 1 letters and spaces.
 
-    >>> min(len(t.as_py()) for t in texts(20)), max(len(t.as_py()) for t in texts(20))
+    >>> min(len(text.as_py()) for text in texts(20)), max(len(text.as_py()) for text in texts(20))
     (3, 19)
     """
     lengths = 3 + Draws(np.arange(count), longest).below(0, longest - 3)
     letters = Draws(np.arange(count * longest), longest).below(1, 27).reshape(count, longest)
     return pa.array(
         [
-            "".join("abcdefghijklmnopqrstuvwxyz "[c] for c in row[:n]).strip().ljust(n, "x")
-            for row, n in zip(letters, lengths, strict=True)
+            "".join("abcdefghijklmnopqrstuvwxyz "[code] for code in codes[:length]).strip().ljust(length, "x")
+            for codes, length in zip(letters, lengths, strict=True)
         ]
     )

@@ -1,5 +1,5 @@
-"""Guards temper a policy's wish, one after the other, and say why. Those with a memory key it by the observation's
-time.
+"""Guards restrict a policy's wish, one after the other, and give a reason. A guard that learns keys what it learned by
+the time of the observation.
 """
 
 from tidegate.policies.guards.arriving import Arriving

@@ -1,4 +1,4 @@
-"""Executors that were asked for and are not there yet."""
+"""Wait for executors that were requested but have not registered yet."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from tidegate.policies.guards.adjustments import held, stays
 
 @dataclass(slots=True)
 class Arriving:
-    """Hold while executors are still coming, so that figures measured on fewer are not applied to more.
+    """Hold while requested executors are still missing, so that figures measured on fewer executors are not applied to
+    more.
 
-    At most `patience` seconds after they were asked for, or were first seen to be missing: a cluster that never gives
-    them does not block for ever.
+    The wait ends `patience` seconds after they were requested or first seen to be missing, so that a cluster which
+    never provides them does not block scaling for ever.
 
     >>> guard = Arriving(patience=60)
     >>> guard.temper(Decision(6, "busy"), Observation(time=0, executors=2, requested=4)).reason
@@ -35,12 +36,13 @@ class Arriving:
         return held(wish, obs, f"but {missing}, since {obs.time - since:.0f} s; {self.patience:g} s are waited")
 
     def _learn(self, obs: Observation) -> float | None:
-        asked = self._requested is not None and obs.requested > self._requested
+        """Since when executors are missing."""
+        scaled_out = self._requested is not None and obs.requested > self._requested
         self._requested = obs.requested
         if obs.executors >= obs.requested:
             self._since = None
-        elif self._since is None or asked:
+        elif self._since is None or scaled_out:
             self._since = obs.time
         else:
-            self._since = min(self._since, obs.time)  # the clock went back: wait from here, not for the future
+            self._since = min(self._since, obs.time)  # if the clock went back, the wait starts from there
         return self._since

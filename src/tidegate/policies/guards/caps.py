@@ -1,4 +1,4 @@
-"""Hard caps: what the query's partitions can keep busy, and what may be paid for."""
+"""Hard caps on the number of executors: the query's partitions, and a quota of cores."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tidegate.policies.operators import cores
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """No growth beyond the executors that the query's partitions can keep busy (KEDA: no more than partitions).
+    """No scale-out beyond the executors that the query's partitions can keep busy (KEDA: no more than partitions).
 
-    It does not take executors away: where more are there already, they go when the policy wishes so.
+    It never removes executors: if there are more already, they stay until the policy scales in.
 
     >>> Ceiling().temper(Decision(8, "busy"), Observation(time=0, executors=2, requested=2, ceiling=4)).reason
     '4 for now: 8 wished (busy), but the query runs 4 tasks at most, enough for 4 executors; more need a repartition'
@@ -34,9 +34,9 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """Never more executors than `cores` allow, and where more are there, they go (Flink's operator: quota.cpu).
+    """Never more executors than `cores` allow; if there are more, they are removed (Flink's operator: quota.cpu).
 
-    One is always allowed. An executor has the cores that the largest one shows, or one where none shows any.
+    One executor is always allowed. Each is assumed to have as many cores as the largest one reports, or 1 if none does.
 
     >>> Quota(cores=10).temper(Decision(12, "busy"), Observation(time=0, executors=2, requested=2)).reason
     '10 for now: 12 wished (busy), but the quota of 10 cores is 10 executors of 1'
@@ -46,11 +46,11 @@ class Quota:
     name: str = "quota"
 
     def temper(self, wish: Decision, obs: Observation) -> Decision:
-        each = max(cores(obs), 1)
-        allowed = max(self.cores // each, 1)
+        size = max(cores(obs), 1)
+        allowed = max(self.cores // size, 1)
         if wish.executors <= allowed:
             return wish
-        return moved(wish, obs, allowed, f"but the quota of {self.cores} cores is {_executors(allowed)} of {each}")
+        return moved(wish, obs, allowed, f"but the quota of {self.cores} cores is {_executors(allowed)} of {size}")
 
 
 def _executors(number: int) -> str:

@@ -10,10 +10,10 @@ from tidegate.policies.guards.adjustments import held
 
 @dataclass(frozen=True, slots=True)
 class CatchingUp:
-    """No fewer executors while the backlog is more than `seconds` of arrivals (Flink's operator: 300).
+    """No scale-in while the backlog is more than `seconds` of arrivals (Flink's operator: 300).
 
-    Without arrivals, or not knowing them, it is measured by what is processed; without any of these the latency of the
-    last batch stands in. Where nothing is known, executors stay.
+    If there are no arrivals or they are unknown, the backlog is measured against the processing rate. Without either,
+    the latency of the last batch is used. If nothing is known, there is no scale-in.
 
     >>> behind = Observation(time=0, executors=4, requested=4, backlog=8000, arrival_rate=20)
     >>> CatchingUp(seconds=300).temper(Decision(2, "idle"), behind).reason
@@ -26,17 +26,17 @@ class CatchingUp:
     def temper(self, wish: Decision, obs: Observation) -> Decision:
         if wish.executors >= obs.requested:
             return wish
-        known = _behind(obs)
-        if known is None:
+        measure = _behind(obs)
+        if measure is None:
             return held(wish, obs, "but neither backlog nor latency is known: it may be catching up")
-        behind, what = known
+        behind, what = measure
         if behind <= self.seconds:
             return wish
         return held(wish, obs, f"but {what.format(f'{behind:.0f} s')}, more than {self.seconds:g} s: still catching up")
 
 
 def _behind(obs: Observation) -> tuple[float, str] | None:
-    """How many seconds, and what they are."""
+    """How many seconds the query is behind, and a text that says by which measure."""
     if obs.backlog is not None and obs.backlog <= 0:
         return 0.0, "the backlog is {}"
     if obs.backlog is not None and obs.arrival_rate:

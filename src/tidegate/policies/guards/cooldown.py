@@ -1,19 +1,21 @@
-"""Cooldown: time for a rescale to show its effect."""
+"""Cooldown: a pause after each rescale."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from tidegate.core import Decision, Observation
-from tidegate.policies.guards.adjustments import held, parallelisms, stays
+from tidegate.core.levers import parallelisms
+from tidegate.policies.guards.adjustments import held, stays
 
 
 @dataclass(slots=True)
 class Cooldown:
-    """Leave time for a rescale to show its effect: hold for `up` seconds before more, for `down` seconds before
-    fewer, and for the longer of them before operators give workers to each other.
+    """Gives a rescale time to take effect: holds for `up` seconds before a scale-out, for `down` seconds before a
+    scale-in, and for the longer of the two before workers move between operators.
 
-    A rescale is what changed in the observations, whoever asked for it. Workers that are lost or arrive late are none.
+    Rescales are detected from the observations, no matter who requested them. Workers that are lost or arrive late do
+    not count.
 
     >>> guard = Cooldown(up=60)
     >>> guard.temper(Decision(4, "busy"), Observation(0, 2, 2)).executors
@@ -28,7 +30,7 @@ class Cooldown:
     down: float = 0.0
     name: str = "cooldown"
     _requested: int | None = field(default=None, repr=False)
-    #: workers of the operators when last they added up to what was requested
+    #: workers of each operator when they last added up to the requested number
     _operators: dict[str, int] = field(default_factory=dict, repr=False)
     _changed: float | None = field(default=None, repr=False)
 
@@ -50,7 +52,7 @@ class Cooldown:
         if self._rescaled(obs):
             self._changed = obs.time
         elif self._changed is not None:
-            self._changed = min(self._changed, obs.time)  # the clock went back: wait from here, not for the future
+            self._changed = min(self._changed, obs.time)  # if the clock went back, the wait starts from there
         self._requested = obs.requested
         if obs.isolated and sum((now := parallelisms(obs)).values()) == obs.requested:
             self._operators = now

@@ -1,4 +1,4 @@
-"""Times of the day and week at which nothing is rescaled."""
+"""Periods of the day and week without rescales."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _EPOCH = 3
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` to before `end`, minutes of the day, on `days` (Monday is 0); over midnight if it ends earlier."""
+    """From `start` (inclusive) to `end` (exclusive), in minutes of the day, on `days` (Monday is 0). It spans midnight
+    if `end` is before `start`.
+    """
 
     text: str
     days: frozenset[int]
@@ -45,7 +47,7 @@ class Period:
 
 @lru_cache(maxsize=64)
 def periods(text: str) -> tuple[Period, ...]:
-    """Those of a text: "08:00-10:00", "Mon-Fri 22:00-06:00", several with commas between. None in an empty one.
+    """Parses a comma-separated list of periods such as "08:00-10:00" or "Mon-Fri 22:00-06:00". Empty text has none.
 
     >>> [period.text for period in periods("08:00-10:00, Sat-Sun 00:00-24:00")]
     ['08:00-10:00', 'Sat-Sun 00:00-24:00']
@@ -54,14 +56,14 @@ def periods(text: str) -> tuple[Period, ...]:
 
 
 def _period(text: str) -> Period:
-    found = _PERIOD.fullmatch(text.lower())
-    if found is None:
-        raise _refused(text)
-    first, last, *clock = found.groups()
+    match = _PERIOD.fullmatch(text.lower())
+    if match is None:
+        raise _invalid(text)
+    first, last, *clock = match.groups()
     hour, minute, to_hour, to_minute = (int(part) for part in clock)
     start, end = hour * 60 + minute, to_hour * 60 + to_minute
     if minute > 59 or to_minute > 59 or start >= 1440 or end > 1440 or start == end:
-        raise _refused(text)
+        raise _invalid(text)
     return Period(text, _days(first, last), start, end)
 
 
@@ -73,7 +75,7 @@ def _days(first: str | None, last: str | None) -> frozenset[int]:
     return frozenset((begin + day) % 7 for day in range(length + 1))
 
 
-def _refused(text: str) -> InvalidInput:
+def _invalid(text: str) -> InvalidInput:
     return InvalidInput(
         f"excluded period {text!r} is not like 08:00-10:00 or Mon-Fri 22:00-06:00 (UTC; days Mon to Sun, at most 24:00)"
     )
@@ -81,7 +83,8 @@ def _refused(text: str) -> InvalidInput:
 
 @dataclass(frozen=True, slots=True)
 class Excluded:
-    """No change within these periods of UTC, by the time of the observation (Flink's operator: excluded.periods).
+    """No rescale while the time of the observation, in UTC, is in one of these periods (Flink's operator:
+    excluded.periods).
 
     >>> guard = Excluded("08:00-10:00")
     >>> guard.temper(Decision(6, "busy"), Observation(time=9 * 3600, executors=2, requested=2)).reason

@@ -1,4 +1,4 @@
-"""Scaling that was switched off by hand."""
+"""Scaling that is switched off by the user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHOICES = ("none", "in", "out", "both")
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """No fewer executors ("in"), no more ("out"), or no change at all ("both"), as KEDA's annotations have it.
+    """No scale-in ("in"), no scale-out ("out"), or no change at all ("both"), like KEDA's annotations.
 
     >>> Pause("in").temper(Decision(1, "idle"), Observation(time=0, executors=4, requested=4)).reason
     'hold: 1 wished (idle), but scaling in is paused'

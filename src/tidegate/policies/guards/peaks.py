@@ -1,7 +1,8 @@
-"""The largest values of some last seconds, by name, in as few numbers as that takes.
+"""Sliding maxima by name, stored in as few values as possible.
 
-Of a window only those values are kept that may yet be its largest: a value goes when a larger one, or the same, comes
-after it. So what is kept falls from the oldest to the newest, and its length is bounded by how many values there are.
+Of a window, only the values that can still become its maximum are stored: a value is dropped when an equal or larger
+one follows. The stored values therefore fall from the oldest to the newest, and there are at most as many as there are
+distinct values.
 """
 
 from __future__ import annotations
@@ -12,21 +13,21 @@ from collections import deque
 Peaks = deque[tuple[float, int]]
 
 
-def largest(kept: dict[str, Peaks], name: str, value: int, time: float, age: float) -> int:
-    """The largest of the last `age` seconds and `value`, which is remembered unless something of that time already is.
+def largest(windows: dict[str, Peaks], name: str, value: int, time: float, age: float) -> int:
+    """The maximum of `value` and the last `age` seconds. `value` is stored unless there already is one of that time.
 
-    Asked twice at one time, the answer is the same. An age of 0 is no window: the value itself.
+    Calling it twice at the same time gives the same result. An age of 0 means no window: the result is the value.
 
-    >>> kept: dict[str, Peaks] = {}
-    >>> [largest(kept, "map", value, time, age=30) for time, value in [(0, 4), (10, 3), (20, 2), (31, 2), (41, 2)]]
+    >>> windows: dict[str, Peaks] = {}
+    >>> [largest(windows, "map", value, time, age=30) for time, value in [(0, 4), (10, 3), (20, 2), (31, 2), (41, 2)]]
     [4, 4, 4, 3, 2]
-    >>> kept
+    >>> windows
     {'map': deque([(41, 2)])}
     """
     if age <= 0:
         return value
-    forget(kept, time, age)
-    peaks = kept.setdefault(name, deque())
+    forget(windows, time, age)
+    peaks = windows.setdefault(name, deque())
     if not peaks or peaks[-1][0] != time:
         while peaks and peaks[-1][1] <= value:
             peaks.pop()
@@ -34,13 +35,13 @@ def largest(kept: dict[str, Peaks], name: str, value: int, time: float, age: flo
     return max(value, peaks[0][1])
 
 
-def forget(kept: dict[str, Peaks], time: float, age: float) -> None:
-    """Drop what is too old, or lies in the future because the clock went back; and names with nothing left."""
+def forget(windows: dict[str, Peaks], time: float, age: float) -> None:
+    """Drop values that are too old, or in the future because the clock went back, and names without any value left."""
     oldest = time - age
-    for name, peaks in list(kept.items()):
+    for name, peaks in list(windows.items()):
         while peaks and peaks[0][0] <= oldest:
             peaks.popleft()
         while peaks and peaks[-1][0] > time:
             peaks.pop()
         if not peaks:
-            del kept[name]
+            del windows[name]

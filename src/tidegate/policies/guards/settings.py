@@ -1,4 +1,4 @@
-"""The guards that every policy may be given, as options, and the chain that they make."""
+"""The guards that can be added to every policy, as options, and the chain they form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tidegate.policies.guards.step import StepLimit
 
 @dataclass(frozen=True, slots=True)
 class GuardSettings:
-    """Options of the guards. What is 0, "none" or empty is off, and that is the default but for two of them.
+    """Options of the guards. 0, "none" or an empty text turns a guard off, which is the default for all but two.
 
     >>> [guard.name for guard in GuardSettings().chain()]
     ['arriving', 'ceiling']
@@ -28,46 +28,47 @@ class GuardSettings:
     ['step', 'stabilisation', 'arriving', 'ceiling', 'pause']
     """
 
-    down_window: float = parameter(0.0, "s", "go down to the largest wish of this window only", least=0)
-    up_window: float = parameter(0.0, "s", "go up to the smallest wish of this window only", least=0)
-    cooldown_up: float = parameter(0.0, "s", "after a rescale, wait before more executors", least=0)
-    cooldown_down: float = parameter(0.0, "s", "after a rescale, wait before fewer executors", least=0)
+    down_window: float = parameter(0.0, "s", "scale in only to the largest wish of this window", least=0)
+    up_window: float = parameter(0.0, "s", "scale out only to the smallest wish of this window", least=0)
+    cooldown_up: float = parameter(0.0, "s", "after a rescale, wait before a scale-out", least=0)
+    cooldown_down: float = parameter(0.0, "s", "after a rescale, wait before a scale-in", least=0)
     min_change: float = parameter(0.0, "share", "ignore wishes that differ by less than this share", least=0, most=1)
-    dead_band_down: int = parameter(0, "executors", "take no step of this many or fewer downwards", least=0)
-    dead_band_up: int = parameter(0, "executors", "take no step of this many or fewer upwards", least=0)
+    dead_band_down: int = parameter(0, "executors", "no scale-in by this many or fewer", least=0)
+    dead_band_up: int = parameter(0, "executors", "no scale-out by this many or fewer", least=0)
     step_up: int = parameter(0, "executors", "at most this many more at once, or the factor if that is more", least=0)
     step_factor: float = parameter(
         0.0, "", "at most this many times as many at once, or step-up if that is more", least=0, most=1000
     )
     step_down: float = parameter(0.0, "share", "at most this share fewer at once", least=0, most=1)
-    catching_up: float = parameter(0.0, "s", "no fewer while the backlog is more than this of arrivals", least=0)
+    catching_up: float = parameter(0.0, "s", "no scale-in while the backlog is more than this of arrivals", least=0)
     ceiling: int = parameter(1, "", "1: no more executors than the partitions can keep busy", least=0, most=1)
     core_quota: int = parameter(0, "cores", "never more executors than these cores allow", least=0)
     effect: float = parameter(
         0.0,
         "share",
-        "no more executors after a scale-up brought less than this share of what it should",
+        "no scale-out after one that achieved less than this share of the expected gain",
         least=0,
         most=1,
     )
-    effect_hold: float = parameter(600.0, "s", "how long no more are added after one that did not help", above=0)
+    effect_hold: float = parameter(600.0, "s", "how long there is no scale-out after one that did not help", above=0)
     arriving: float = parameter(60.0, "s", "wait for executors that were asked for, at most this long", least=0)
     pause: str = parameter("none", "", "no scaling in, no scaling out, or neither", choices=CHOICES)
-    excluded: str = parameter("", "UTC", "no rescale within these times, like Mon-Fri 22:00-06:00, 12:00-13:00")
+    excluded: str = parameter("", "UTC", "no rescale in these periods, e.g. Mon-Fri 22:00-06:00, 12:00-13:00")
 
     def __post_init__(self) -> None:
         check(self, "guards")
-        periods(self.excluded)  # refuses what it cannot read
+        periods(self.excluded)  # raises if a period is invalid
 
     def chain(self, further: Iterable[Guard] = ()) -> tuple[Guard, ...]:
-        """New guards, those that are on, and `further` ones where they can neither break a cap nor undo a stop.
+        """New instances of all enabled guards, with the `further` ones placed before caps and stops, which they can
+        therefore not override.
 
-        1. Is it worth anything? Small wishes go first, so that no step or window makes a small one of a large one.
-        2. How far, how soon? Steps, then windows: what windows remember are steps that could have been taken.
-        3. Is it safe? Executors on their way, a backlog, a scale-up that did not help; then what others have written.
-        4. Is it possible? Partitions and quotas bound whatever came out of the above.
-        5. Cooldown, after the caps: a wish that they turn into a hold is no rescale to wait for.
-        6. People last, who must be able to stop anything: the pause, then excluded periods.
+        1. Is the change large enough? This comes first, because after a step limit every change is small.
+        2. How far and how soon? Steps before windows, so that windows remember steps that could have been taken.
+        3. Is it safe? Executors still missing, a backlog, a scale-up that did not help; then the guards of plug-ins.
+        4. Is it possible? Partitions and quotas limit the result of all the above.
+        5. Cooldown after the caps, because a wish that a cap turns into a hold is not a rescale.
+        6. The user last, who must be able to stop anything: the pause, then excluded periods.
         """
         return (*self._shape(), *self._safety(), *further, *self._caps(), *self._stops())
 

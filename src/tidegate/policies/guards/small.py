@@ -1,4 +1,4 @@
-"""Small wishes are not worth a rescale: as a share of what runs, or as a number of executors."""
+"""No rescale for a small change, measured as a share of the executors or as a number."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tidegate.policies.guards.adjustments import change, held, stays
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """Ignore wishes that differ from what was requested by less than a share of it (Kubernetes: 0.1 of the metric).
+    """Ignore wishes that differ from the requested number by less than a share of it (Kubernetes: 0.1 of the metric).
 
-    Where operators give workers to each other, those that move are the difference.
+    If workers move between operators, the number of workers that move is the difference.
 
     >>> Tolerance(0.1).temper(Decision(21, "busy"), Observation(time=0, executors=20, requested=20)).reason
     'hold: 21 wished (busy), but that is less than 10 % from 20'
@@ -24,7 +24,7 @@ class Tolerance:
     name: str = "tolerance"
 
     def temper(self, wish: Decision, obs: Observation) -> Decision:
-        # 0.1 x 30 must not come out above 3
+        # rounded, because 0.1 * 30 must not be above 3
         if stays(wish, obs) or max(change(wish, obs)) >= round(self.share * obs.requested, 9):
             return wish
         return held(wish, obs, f"but that is less than {100 * self.share:g} % from {obs.requested}")
@@ -32,9 +32,9 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class DeadBand:
-    """No step of `down` executors or fewer downwards, nor of `up` or fewer upwards (Phoebe: 2 and 0).
+    """No scale-in by `down` executors or fewer, and no scale-out by `up` or fewer (Phoebe: 2 and 0).
 
-    Idle executors within the band stay: with a band of 2, three of them never become one.
+    Idle executors within the band are never removed: with a band of 2, three of them never become one.
 
     >>> guard, five = DeadBand(down=2), Observation(time=0, executors=5, requested=5)
     >>> [guard.temper(Decision(wish, "load"), five).executors for wish in (2, 3, 4, 5, 6)]

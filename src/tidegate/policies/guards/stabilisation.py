@@ -1,24 +1,25 @@
-"""Stabilisation windows: the most cautious of the last wishes counts."""
+"""Stabilisation windows: the most conservative of the recent wishes counts."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
 from tidegate.core import Decision, InvalidInput, Observation
-from tidegate.policies.guards.adjustments import held, moved, parallelisms, shared
+from tidegate.core.levers import parallelisms
+from tidegate.policies.guards.adjustments import held, moved, shared
 from tidegate.policies.guards.peaks import Peaks, largest
 
-#: the name under which the total's windows are kept
+#: name of the windows of the total
 _TOTAL = ""
 
 
 @dataclass(slots=True)
 class Stabilisation:
-    """Act on the most cautious recommendation of a window: the largest of the last `down` seconds before going down,
-    the smallest of the last `up` seconds before going up (Kubernetes: 300 and 0).
+    """Acts on the most conservative wish of a window: the largest of the last `down` seconds before a scale-in, the
+    smallest of the last `up` seconds before a scale-out (Kubernetes: 300 and 0).
 
-    Where operators are isolated, each has windows of its own. Without a window `up`, an operator then gets the largest
-    of its window even if it never had it, as the HPA-CPU of DEBS'24 does.
+    Isolated operators have their own windows. Without an `up` window, an operator gets the largest wish of its window
+    even if it never had that many workers, as in the HPA-CPU of DEBS'24.
 
     >>> guard = Stabilisation(down=60)
     >>> obs = Observation(time=0, executors=4, requested=4)
@@ -35,7 +36,7 @@ class Stabilisation:
     up: float = 0.0
     name: str = "stabilisation"
     _highest: dict[str, Peaks] = field(default_factory=dict, repr=False)
-    #: the same of negated values
+    #: the same for negated values
     _lowest: dict[str, Peaks] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,8 +65,8 @@ class Stabilisation:
 
     def _settled(self, name: str, share: int, now: int | None, time: float) -> int:
         lowest, highest = self._window(name, share, time)
-        cautious = highest if self.up == 0 or now is None else min(max(now, lowest), highest)
-        return max(1, cautious)
+        conservative = highest if self.up == 0 or now is None else min(max(now, lowest), highest)
+        return max(1, conservative)
 
     def _rule(self, name: str, share: int, settled: int) -> str:
         if settled > share:
@@ -76,6 +77,6 @@ class Stabilisation:
         return f"within the last {self.down if more else self.up:g} s"
 
     def _window(self, name: str, value: int, time: float) -> tuple[int, int]:
-        """The smallest and the largest wish of the two windows, this one among them."""
+        """The smallest wish of the `up` window and the largest of the `down` window, including this one."""
         lowest = -largest(self._lowest, name, -value, time, self.up)
         return lowest, largest(self._highest, name, value, time, self.down)

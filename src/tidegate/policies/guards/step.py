@@ -1,4 +1,4 @@
-"""How far one step may go."""
+"""Limits the size of a single rescale."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tidegate.core import Decision, Observation
-from tidegate.policies.guards.adjustments import moved, parallelisms, shared
+from tidegate.core.levers import parallelisms
+from tidegate.policies.guards.adjustments import moved, shared
 
 
 @dataclass(frozen=True, slots=True)
 class StepLimit:
-    """At most `up` more or `factor` times as many at once, whichever is more; at most the share `down` fewer.
+    """Scale out by at most `up` executors or to `factor` times as many, whichever is more, and scale in by at most the
+    share `down`.
 
-    Kubernetes: max(4, double) up, 100 % down. 0 is no limit: for `up` and `factor` if both are. A step of one executor
-    is always possible, or a small share of few executors would be none. Where operators are isolated, each takes steps
-    of its own (DEBS'24: 15 more for each operator).
+    Kubernetes: max(4, double) up, 100 % down. A `down` of 0 means no limit, as does 0 for both `up` and `factor`. A
+    step of one executor is always allowed, because a small share of few executors would be none. Isolated operators
+    take their own steps (DEBS'24: 15 more for each operator).
 
     >>> StepLimit(up=4).temper(Decision(20, "busy"), Observation(time=0, executors=2, requested=2)).reason
     '6 for now: 20 wished (busy), but a step from 2 goes to 6 at most'
@@ -43,14 +45,14 @@ class StepLimit:
         rules = [f"{name} {_rule(now[name], shares[name], n)}" for name, n in stepped.items() if n != shares[name]]
         return shared(wish, obs, stepped, f"but in a step {', '.join(rules)}")
 
-    def _stepped(self, wanted: int, now: int) -> int:
-        if wanted > now and (self.up or self.factor):
-            return min(wanted, max(now + self.up, math.floor(now * self.factor), now + 1))
-        if wanted < now and self.down:
-            # 10 x (1 - 0.9) must not come out above 1
-            return max(wanted, min(math.ceil(round(now * (1 - self.down), 9)), now - 1))
-        return wanted
+    def _stepped(self, target: int, now: int) -> int:
+        if target > now and (self.up or self.factor):
+            return min(target, max(now + self.up, math.floor(now * self.factor), now + 1))
+        if target < now and self.down:
+            # rounded, because 10 * (1 - 0.9) must not be above 1
+            return max(target, min(math.ceil(round(now * (1 - self.down), 9)), now - 1))
+        return target
 
 
-def _rule(now: int, wanted: int, stepped: int) -> str:
-    return f"from {now} goes to {stepped} at {'most' if wanted > stepped else 'least'}"
+def _rule(now: int, target: int, stepped: int) -> str:
+    return f"from {now} goes to {stepped} at {'most' if target > stepped else 'least'}"

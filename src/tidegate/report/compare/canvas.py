@@ -1,9 +1,8 @@
-"""An empty chart of a comparison, and how curves are drawn. Those of a policy have a name: a click can hide them."""
+"""Empty charts of a comparison, and their curves. A curve is named after its policy, so that a click can hide it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from bokeh.events import DoubleTap
@@ -21,30 +20,31 @@ from bokeh.models.glyphs import Line, Step
 from bokeh.models.renderers import GlyphRenderer
 from bokeh.plotting import figure
 
+from tidegate.report.document import tooltip
 from tidegate.report.frame import quiet, writer
 from tidegate.report.looks import Look
-from tidegate.report.marks import TIP
+from tidegate.report.parts import TooltipRow
 
-#: from this ratio of the highest to the lowest value on an axis has powers of ten
+#: an axis is logarithmic from this ratio of its highest to its lowest value on
 WIDE = 30.0
-#: with a decimal: 99.5 % of the records are not all of them
+#: with a decimal, so that 99.5 % of the records do not read as all of them
 PART = 'return Number((value * 100).toFixed(1)) + " % of the records within"'
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """What an axis shows. `low` and `high` are the ends of its values, without the room around them."""
+    """What an axis shows. `low` and `high` are its lowest and highest value, without the room around them."""
 
     unit: str
     low: float
     high: float
     log: bool = False
-    #: above `high`, as a share of what is below; an axis of powers of ten has its own
+    #: room above `high`, as a share of the values' span; logarithmic axes have their own
     room: float = 0.1
 
     @classmethod
     def of(cls, unit: str, ends: tuple[float, float]) -> Axis:
-        """Of powers of ten if its values are far apart, from zero else."""
+        """Logarithmic if its values are far apart, else from zero."""
         low, high = ends
         return cls(unit, low, high, True) if high > WIDE * low > 0 else cls(unit, 0.0, high or 1.0)
 
@@ -55,23 +55,13 @@ class Axis:
         return self.low, self.high + self.room * (self.high - self.low)
 
     def range(self) -> Range1d:
-        """Which a double-click goes back to."""
+        """Its bounds are what a double-click returns to."""
         start, end = self.ends
         return Range1d(start=start, end=end, bounds=(start, end) if start < end else None)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of a tooltip: whose column, in which colour, and which policy's it is (none: it is always shown)."""
-
-    column: str
-    name: str
-    colour: str
-    policy: str = ""
-
-
 def empty(height: int, x: Axis, y: Axis, x_range: Range1d | None = None) -> figure:
-    """A quiet chart, zoomed by dragging along `x`."""
+    """A chart without curves, zoomed by dragging along `x`."""
     ends = x_range or x.range()
     plot = figure(
         height=height,
@@ -106,12 +96,12 @@ def _axes(plot: figure, x: Axis, y: Axis) -> None:
 
 
 def _hours(axis: Axis) -> str:
-    """Full hours are written short, so that they fit below each other's charts on a phone."""
+    """Full hours are written short, so that the labels fit on a phone."""
     return 'if (tick && tick % 3600 === 0) return tick / 3600 + " h";' if axis.unit == "clock" else ""
 
 
 def curve(plot: figure, source: ColumnDataSource, x: str, y: str, look: Look) -> GlyphRenderer[Any]:
-    """One without width is not seen. What Bokeh keeps for selections is left out: half the size of the file."""
+    """Invisible without a width. Glyphs for selections, which `plot.line` would add, double the size of the file."""
     stroke: dict[str, Any] = {
         "line_alpha": 1.0 if look.width else 0.0,
         "line_color": look.colour,
@@ -122,36 +112,19 @@ def curve(plot: figure, source: ColumnDataSource, x: str, y: str, look: Look) ->
     return plot.add_glyph(source, glyph)
 
 
-def hover(plot: figure, anchor: GlyphRenderer[Any], head: tuple[str, str], rows: list[Row], unit: str) -> None:
-    """Tells all rows at the cursor. `head` is the column that the cursor is at and its unit; it hangs on `anchor`."""
-    at, at_unit = head
+def hover(plot: figure, anchor: GlyphRenderer[Any], head: tuple[str, str], rows: list[TooltipRow], unit: str) -> None:
+    """Show all rows at the cursor, which hits `anchor`. `head` is the column along which it moves, and its unit."""
+    column, head_unit = head
     value = CustomJSHover(code=writer(unit, "value"))
-    where = CustomJSHover(code=PART if at_unit == "share" else writer(at_unit, "value"))
-    lines = "".join(_line(row) for row in rows)
+    position = CustomJSHover(code=PART if head_unit == "share" else writer(head_unit, "value"))
     tool = HoverTool(
         renderers=[anchor],
-        mode="hline" if at == "share" else "vline",
+        mode="hline" if column == "share" else "vline",
         point_policy="follow_mouse",
-        tooltips=f'<div style="{TIP}"><b>@{at}{{custom}}</b>{lines}</div>',
-        formatters={f"@{at}": where, **{f"@{row.column}": value for row in rows}},
+        tooltips=tooltip("values", heading=f"@{column}{{custom}}", rows=rows),
+        formatters={f"@{column}": position, **{f"@{row.column}": value for row in rows}},
     )
     plot.add_tools(tool)
-
-
-def _line(row: Row) -> str:
-    """The page hides a policy by a variable of its style sheet, which reaches into Bokeh's tooltips too."""
-    display = f"display:var(--{row.policy},block)" if row.policy else "display:block"
-    mark = f'<span style="color:{row.colour}">■</span>'
-    return f'<span style="{display}">{mark} {plain(row.name)} <b>@{row.column}{{custom}}</b></span>'
-
-
-def plain(name: str) -> str:
-    """A name of the data within a tooltip's template: neither HTML nor a reference to a column.
-
-    >>> plain("<b>@time{x}$y")
-    '&lt;b&gt;&#64;time&#123;x}&#36;y'
-    """
-    return escape(name).replace("@", "&#64;").replace("$", "&#36;").replace("{", "&#123;")
 
 
 def cross(plot: figure, cursor: Any) -> None:

@@ -1,4 +1,4 @@
-"""The charts of a cell: workload, workers and latency over time, how latencies are spread, and resources."""
+"""The charts of a cell: workload, workers and latency over time, the distribution of latencies, and resources."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from bokeh.models.glyphs import HBar, Segment, VArea
 from bokeh.models.renderers import DataRenderer, GlyphRenderer
 from bokeh.plotting import figure
 
+from tidegate.compare.columns import BY_KEY
 from tidegate.report.charts import time_unit
-from tidegate.report.compare.canvas import Axis, Row, cross, curve, empty, hover
-from tidegate.report.compare.columns import BY_KEY
+from tidegate.report.compare.canvas import Axis, cross, curve, empty, hover
 from tidegate.report.compare.curves import Array, extent, over_shares, over_time
-from tidegate.report.compare.estimate import Estimate
-from tidegate.report.compare.page import ORACLE, SLO, Cell, Page
+from tidegate.report.compare.page import ORACLE, SLO, CellView, ComparisonPage
+from tidegate.report.document import tooltip
 from tidegate.report.looks import BLUE, GREY, GRID, INK, Look
-from tidegate.report.marks import TIP
+from tidegate.report.parts import TooltipRow
+from tidegate.score.estimate import Estimate
 
 HEIGHTS: Mapping[str, int] = {"workload": 150, "workers": 250, "latency": 220, "ecdf": 300}
 LOAD = Look(BLUE, width=1.5)
-#: of a bar with the room around it
+#: height of a bar with the room around it
 BAR = 27
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """What the charts over time of one cell share."""
+    """What the charts over time of a cell share."""
 
     columns: Mapping[str, Array]
     source: ColumnDataSource
@@ -38,8 +39,8 @@ class Timeline:
     cursor: Span
 
 
-def charts(cell: Cell, page: Page) -> dict[str, figure]:
-    """Those that there are figures for, in the order in which they are shown."""
+def charts(cell: CellView, page: ComparisonPage) -> dict[str, figure]:
+    """Those with anything to show, in the order of the page."""
     return {**dict(_series(cell, page)), **dict(_bars(cell, page))}
 
 
@@ -47,21 +48,17 @@ def bars_height(count: int) -> int:
     return 40 + BAR * count
 
 
-def keys(page: Page) -> dict[str, str]:
-    """Short names of the policies: theirs are anybody's text."""
-    return {policy: str(index) for index, policy in enumerate(page.policies)}
-
-
-def _series(cell: Cell, page: Page) -> Iterator[tuple[str, figure]]:
-    if not cell.series:
+def _series(cell: CellView, page: ComparisonPage) -> Iterator[tuple[str, figure]]:
+    if not cell.curves:
         return
-    line = _timeline(over_time(cell.series, keys(page)))
+    keys = {policy: page.key(policy) for policy in cell.curves}
+    line = _timeline(over_time(cell.curves, keys))
     if "offered" in line.columns:
         yield "workload", _workload(line)
     yield "workers", _workers(line, cell, page)
     if (ends := extent(line.columns, "l", cell.target)) is not None:
         yield "latency", _latency(line, Axis.of("s", ends), cell, page)
-    spread = over_shares(cell.series, keys(page))
+    spread = over_shares(cell.curves, keys)
     if (ends := extent(spread, "e", cell.target)) is not None:
         yield "ecdf", _ecdf(spread, Axis("s", *ends, log=True), cell, page)
 
@@ -73,16 +70,14 @@ def _timeline(columns: Mapping[str, Array]) -> Timeline:
     return Timeline(columns, ColumnDataSource(dict(columns)), time, time.range(), cursor)
 
 
-def _rows(cell: Cell, page: Page, prefix: str) -> list[Row]:
-    short = keys(page)
-    return [
-        Row(f"{prefix}{short[policy]}", policy, page.look(policy).colour, f"p{short[policy]}") for policy in cell.series
-    ]
+def _rows(cell: CellView, page: ComparisonPage, prefix: str) -> list[TooltipRow]:
+    keys = {policy: page.key(policy) for policy in cell.curves}
+    return [TooltipRow(f"{prefix}{key}", policy, page.look(policy).colour, key) for policy, key in keys.items()]
 
 
-def _on(line: Timeline, height: int, y: Axis, rows: list[Row]) -> figure:
+def _on(line: Timeline, height: int, y: Axis, rows: list[TooltipRow]) -> figure:
     plot = empty(height, line.time, y, line.x_range)
-    # an invisible line without gaps, which the cursor always meets
+    # an invisible line without gaps, which the cursor always hits
     anchor = curve(plot, line.source, "time", "floor", Look(INK, width=0))
     if y.log:
         anchor.glyph.y = {"value": y.low}
@@ -93,14 +88,14 @@ def _on(line: Timeline, height: int, y: Axis, rows: list[Row]) -> figure:
 
 def _workload(line: Timeline) -> figure:
     _, top = extent(line.columns, "offered") or (0.0, 1.0)
-    plot = _on(line, HEIGHTS["workload"], Axis("/s", 0.0, top or 1.0), [Row("offered", "offered", BLUE)])
+    plot = _on(line, HEIGHTS["workload"], Axis("/s", 0.0, top or 1.0), [TooltipRow("offered", "offered", BLUE)])
     plot.add_glyph(line.source, VArea(x="time", y1="floor", y2="offered", fill_color=BLUE, fill_alpha=0.12))
     curve(plot, line.source, "time", "offered", LOAD)
     return plot
 
 
-def _workers(line: Timeline, cell: Cell, page: Page) -> figure:
-    oracle = [Row("oracle", "oracle", ORACLE.colour)] if "oracle" in line.columns else []
+def _workers(line: Timeline, cell: CellView, page: ComparisonPage) -> figure:
+    oracle = [TooltipRow("oracle", "oracle", ORACLE.colour)] if "oracle" in line.columns else []
     _, top = extent(line.columns, "w", *(extent(line.columns, "oracle") or ())) or (0.0, 1.0)
     rows = _rows(cell, page, "w")
     plot = _on(line, HEIGHTS["workers"], Axis("executors", 0.0, max(top, 1.0)), oracle + rows)
@@ -110,7 +105,7 @@ def _workers(line: Timeline, cell: Cell, page: Page) -> figure:
     return plot
 
 
-def _latency(line: Timeline, axis: Axis, cell: Cell, page: Page) -> figure:
+def _latency(line: Timeline, axis: Axis, cell: CellView, page: ComparisonPage) -> figure:
     rows = _rows(cell, page, "l")
     plot = _on(line, HEIGHTS["latency"], axis, rows)
     _draw(plot, line.source, rows, cell, page)
@@ -119,12 +114,12 @@ def _latency(line: Timeline, axis: Axis, cell: Cell, page: Page) -> figure:
     return plot
 
 
-def _draw(plot: figure, source: ColumnDataSource, rows: list[Row], cell: Cell, page: Page) -> None:
-    for row, policy in zip(rows, cell.series, strict=True):
+def _draw(plot: figure, source: ColumnDataSource, rows: list[TooltipRow], cell: CellView, page: ComparisonPage) -> None:
+    for row, policy in zip(rows, cell.curves, strict=True):
         curve(plot, source, "time", row.column, page.look(policy)).name = row.policy
 
 
-def _ecdf(columns: Mapping[str, Array], axis: Axis, cell: Cell, page: Page) -> figure:
+def _ecdf(columns: Mapping[str, Array], axis: Axis, cell: CellView, page: ComparisonPage) -> figure:
     plot = empty(HEIGHTS["ecdf"], axis, Axis("share", 0.0, 1.0, room=0.02))
     source = ColumnDataSource(dict(columns))
     anchor = curve(plot, source, "share", "share", Look(INK, width=0))
@@ -139,17 +134,19 @@ def _ecdf(columns: Mapping[str, Array], axis: Axis, cell: Cell, page: Page) -> f
     return plot
 
 
-def _bars(cell: Cell, page: Page) -> Iterator[tuple[str, figure]]:
-    used, oracle = cell.estimates(BY_KEY["seconds"]), cell.oracle
+def _bars(cell: CellView, page: ComparisonPage) -> Iterator[tuple[str, figure]]:
+    used, oracle = cell.estimates(BY_KEY["seconds"]), cell.oracle_seconds
     if not used:
         return
-    top = max([one.mean + (one.half or 0.0) for one in used.values()] + ([oracle.mean] if oracle else []))
+    ends = [estimate.mean + (estimate.half or 0.0) for estimate in used.values()]
+    top = max([*ends, oracle.mean if oracle else 0.0])
     count = len(used)
     plot = empty(bars_height(count), Axis("records", 0.0, top or 1.0), Axis("records", count - 0.4, -0.6, room=0.0))
     _names(plot, list(used))
-    shown: list[DataRenderer] = [_bar(plot, at, policy, page, one) for at, (policy, one) in enumerate(used.items())]
-    tip = f'<div style="{TIP}">@name <b>@told</b></div>'
-    plot.add_tools(HoverTool(renderers=shown, tooltips=tip))
+    bars: list[DataRenderer] = [
+        _bar(plot, row, policy, page, estimate) for row, (policy, estimate) in enumerate(used.items())
+    ]
+    plot.add_tools(HoverTool(renderers=bars, tooltips=tooltip("bar")))
     if oracle is not None:
         plot.vspan(x=[oracle.mean], line_color=ORACLE.colour, line_dash=ORACLE.dash, line_width=ORACLE.width)
     yield "resources", plot
@@ -167,13 +164,13 @@ def _cut(name: str, most: int = 26) -> str:
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
-def _bar(plot: figure, at: int, policy: str, page: Page, used: Estimate) -> GlyphRenderer[Any]:
+def _bar(plot: figure, row: int, policy: str, page: ComparisonPage, used: Estimate) -> GlyphRenderer[Any]:
     half = used.half or 0.0
     write = BY_KEY["seconds"].write
-    told = write(used.mean) + (f" ± {write(used.half)}" if used.half is not None else "")
+    text = write(used.mean) + (f" ± {write(used.half)}" if used.half is not None else "")
     ends = {"low": [used.mean - half], "high": [used.mean + half]}
-    source = ColumnDataSource({"y": [at], "mean": [used.mean], **ends, "name": [policy], "told": [told]})
-    look, name = page.look(policy), f"p{page.policies.index(policy)}"
+    source = ColumnDataSource({"y": [row], "mean": [used.mean], **ends, "name": [policy], "value": [text]})
+    look, name = page.look(policy), page.key(policy)
     hatch: dict[str, Any] = (
         {} if look.dash == "solid" else {"hatch_pattern": "/", "hatch_color": "white", "hatch_alpha": 0.6}
     )

@@ -1,4 +1,4 @@
-"""Labels beside points, so that none covers another: each takes the first place around its point that is free."""
+"""Labels beside points, placed so that they do not cover each other: each takes the first free place."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Place = tuple[str, int, int]
 Spot = tuple[float, float]
 Box = tuple[float, float, float, float]
 
-#: the area inside the axes that labels are placed for; others fit worse, and are still read by their colours
+#: size inside the axes for which labels are placed; in a smaller chart they may overlap
 SIZE = (1100.0, 330.0)
-#: where a label may stand: to the right, left, above, below, and further away
+#: possible places: to the right, left, above, below, and further away
 PLACES = tuple(
     (align, dx, dy)
     for far in (0, 14, 28)
@@ -30,26 +30,26 @@ PLACES = tuple(
 
 
 def place(points: Sequence[tuple[str, Spot]], lines: Sequence[Spot] = ()) -> list[Place]:
-    """For each name at its spot a place beside it, which covers as little as can be of points, labels and `lines`,
-    the corners of one. Spots are shares of the chart's width and, from the top, of its height.
+    """A place for the label of each point, which covers as little as possible of other points, labels and `lines` (the
+    corners of one line). Spots are shares of the chart's width and, from the top, of its height.
 
-    >>> place([("a", (0.5, 0.5)), ("b", (0.505, 0.5))])  # to the right of a stands b itself
+    >>> place([("a", (0.5, 0.5)), ("b", (0.505, 0.5))])  # b itself is to the right of a
     [('right', -10, 0), ('left', 10, 0)]
     """
     spots = [(x * SIZE[0], y * SIZE[1]) for _, (x, y) in points]
     taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in spots] + [_stroke(*ends) for ends in pairwise(lines)]
-    found = []
+    places = []
     for (name, _), spot in zip(points, spots, strict=True):
-        where = _free(name, spot, taken)
-        found.append(where)
-        taken.append(_box(spot, name, where))
-    return found
+        free = _free(name, spot, taken)
+        places.append(free)
+        taken.append(_box(spot, name, free))
+    return places
 
 
 def _free(name: str, spot: Spot, taken: Sequence[Box]) -> Place:
-    """The first that covers least; near the right edge not to the right, where a narrower chart would cut it."""
+    """The first that covers least; near the right edge not to the right, where a narrower chart would cut it off."""
     edge = spot[0] > 0.7 * SIZE[0]
-    costs = [sum(_covered(_box(spot, name, one), taken)) + (edge and one[0] == "left") for one in PLACES]
+    costs = [sum(_covered(_box(spot, name, place), taken)) + (edge and place[0] == "left") for place in PLACES]
     return PLACES[costs.index(min(costs))]
 
 
@@ -62,15 +62,15 @@ def short(name: str) -> str:
     return name if len(name) <= 32 else name[:31] + "…"
 
 
-def _box(spot: Spot, name: str, where: Place) -> Box:
-    align, dx, dy = where
+def _box(spot: Spot, name: str, place: Place) -> Box:
+    align, dx, dy = place
     width = 7.2 * len(name)
     left = spot[0] + dx - {"left": 0.0, "center": width / 2, "right": width}[align]
     return left, spot[1] + dy - 8, left + width, spot[1] + dy + 8
 
 
 def _covered(box: Box, taken: Sequence[Box]) -> Iterator[float]:
-    """How much of each other thing, and of what lies outside, a label would cover."""
+    """How much of each other box the label covers, and a penalty for what lies outside the chart."""
     left, top, right, bottom = box
     for other in taken:
         wide = min(right, other[2]) - max(left, other[0])

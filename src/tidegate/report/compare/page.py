@@ -1,94 +1,121 @@
-"""What is in the report of a comparison: its runs by cell and policy, and the mean of each policy over the cells."""
+"""What the report of a comparison contains: its runs by cell and policy, and the means over the cells."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
-from tidegate.report.compare.columns import COLUMNS, Column, Record
-from tidegate.report.compare.estimate import Estimate, over_cells
-from tidegate.report.facts import pick, text
+from tidegate.compare.columns import COLUMNS, Column
+from tidegate.compare.curves import RunCurves
+from tidegate.compare.results import Comparison, Settings, summary
 from tidegate.report.looks import BLUE, GREEN, GREY, INK, PURPLE, RED, SKY, Dash, Look
+from tidegate.runs import RunResult
+from tidegate.score.estimate import Estimate, over_cells, over_seeds
+from tidegate.score.figures import AgainstOracle
+from tidegate.units import UNKNOWN
 
 Key = TypeVar("Key")
 
-# Okabe and Ito's colours but yellow, which is hard to see on white; where they end they begin again with dashes
+# the palette of Okabe and Ito without yellow, which is hard to see on white; it is used again with dashes
 COLOURS = (BLUE, RED, GREEN, PURPLE, "#e69f00", SKY, INK)
 DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 ORACLE = Look(GREY, "dashed", 2.5, steps=True)
 SLO = Look(INK, "dotted", 1.5)
 
 
-class Compared(Protocol):
-    """What is needed of a comparison: `tidegate.compare.results.Comparison` has it."""
+@dataclass(frozen=True, slots=True)
+class Recommended:
+    """The policy to choose in a cell. `within` says whether its late records are within what is allowed."""
 
-    @property
-    def title(self) -> str: ...
-    @property
-    def spec(self) -> dict[str, Any]: ...
-    @property
-    def runs(self) -> list[dict[str, Any]]: ...
-    @property
-    def series(self) -> list[dict[str, Any]]: ...
+    policy: str
+    within: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """One job under one workload. `runs` and `series` are by policy; runs that failed are only counted."""
+class CellView:
+    """One job under one workload. `runs` and `curves` are by policy; runs that failed are only counted."""
 
     job: str
     workload: str
-    runs: Mapping[str, tuple[Record, ...]]
+    runs: Mapping[str, tuple[RunResult, ...]]
     failed: Mapping[str, int]
-    series: Mapping[str, Record]
+    curves: Mapping[str, RunCurves]
+    recommended: Recommended | None = None
+
+    @property
+    def title(self) -> str:
+        return f"{self.job or UNKNOWN} · {self.workload or UNKNOWN}"
 
     @property
     def target(self) -> float | None:
         """The SLO."""
-        return next((slo for run in self._all() if (slo := pick(run, "slo.target")) is not None), None)
+        runs = (run for runs in self.runs.values() for run in runs)
+        return next((run.figures.slo.target for run in runs if run.figures is not None), None)
 
     @property
-    def oracle(self) -> Estimate | None:
-        """Its worker-seconds: one value for each seed, whichever policy's run tells it."""
-        return Column("", "", "oracle.seconds", str, "").estimate(next(iter(self.runs.values()), ()))
+    def oracle_seconds(self) -> Estimate | None:
+        return over_seeds(oracle.seconds for oracle in self._oracles())
+
+    @property
+    def oracle_violated(self) -> Estimate | None:
+        return over_seeds(oracle.violated for oracle in self._oracles())
+
+    def seen_seconds(self, policy: str) -> Estimate | None:
+        """Worker-seconds of the executors that were seen, as opposed to those paid for."""
+        workers = (run.figures.workers for run in self.runs.get(policy, ()) if run.figures is not None)
+        return over_seeds(spent.seen_seconds for spent in workers if spent is not None)
 
     def estimates(self, column: Column) -> dict[str, Estimate]:
-        """By policy; those without the figure are left out."""
-        found = {policy: column.estimate(runs) for policy, runs in self.runs.items()}
-        return {policy: estimate for policy, estimate in found.items() if estimate is not None}
+        """By policy, without those that do not have the figure."""
+        estimates = {policy: column.estimate(runs) for policy, runs in self.runs.items()}
+        return {policy: estimate for policy, estimate in estimates.items() if estimate is not None}
 
-    def _all(self) -> Iterable[Record]:
-        return (run for runs in self.runs.values() for run in runs)
+    def _oracles(self) -> list[AgainstOracle]:
+        """One per seed. The oracle is the same for all policies: those of the first policy that has any are enough."""
+        by_policy = (
+            [run.figures.oracle for run in runs if run.figures is not None and run.figures.oracle is not None]
+            for runs in self.runs.values()
+        )
+        return next((oracles for oracles in by_policy if oracles), [])
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ComparisonPage:
     title: str
-    spec: Record
+    settings: Settings
+    #: share of records that may be late for a policy to be recommended
+    allowed: float
     policies: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    done: tuple[Record, ...]
-    failed: tuple[Record, ...]
+    cells: tuple[CellView, ...]
+    done: tuple[RunResult, ...]
+    failed: tuple[RunResult, ...]
+
+    def key(self, policy: str) -> str:
+        """Stands for the policy in identifiers, as a policy's name can be any text."""
+        return f"p{self.policies.index(policy)}"
 
     def look(self, policy: str) -> Look:
         """The same in every chart of the page."""
         return look(self.policies.index(policy))
 
-    def whole(self, policy: str) -> bool:
-        """It finished every run of every cell: only then are its means those of the others."""
+    def complete(self, policy: str) -> bool:
+        """Whether it finished every run of every cell; only then its means can be compared with those of others."""
         return all(cell.runs.get(policy) and not cell.failed.get(policy) for cell in self.cells)
 
     def overall(self, column: Column) -> dict[str, Estimate]:
         """Means over the cells that have the figure, by policy."""
         cells = [cell.estimates(column) for cell in self.cells]
-        means = {policy: over_cells([one[policy] for one in cells if policy in one]) for policy in self.policies}
+        means = {
+            policy: over_cells([estimates[policy] for estimates in cells if policy in estimates])
+            for policy in self.policies
+        }
         return {policy: mean for policy, mean in means.items() if mean is not None}
 
     def columns(self, overall: bool = False) -> list[Column]:
-        """Those that any run has a figure for."""
-        asked = (column for column in COLUMNS if column.overall or not overall)
-        return [column for column in asked if any(cell.estimates(column) for cell in self.cells)]
+        """Those for which any run has a figure."""
+        columns = (column for column in COLUMNS if column.overall or not overall)
+        return [column for column in columns if any(cell.estimates(column) for cell in self.cells)]
 
 
 def look(index: int) -> Look:
@@ -99,33 +126,53 @@ def look(index: int) -> Look:
     return Look(COLOURS[index % len(COLOURS)], DASHES[index // len(COLOURS) % len(DASHES)], 1.75, steps=True)
 
 
-def page(comparison: Compared) -> Page:
-    """Policies and cells keep the order in which they are first met."""
-    done = tuple(run for run in comparison.runs if run.get("status") == "done")
-    failed = tuple(run for run in comparison.runs if run.get("status") != "done")
-    places = unique((text(run.get("job")), text(run.get("workload"))) for run in comparison.runs)
-    policies = unique(text(run.get("policy")) for run in comparison.runs)
-    cells = tuple(_cell(comparison, policies, place) for place in places)
-    return Page(comparison.title, comparison.spec, policies, cells, done, failed)
+def page(comparison: Comparison) -> ComparisonPage:
+    """Policies and cells keep the order in which they first appear."""
+    policies = unique(run.policy for run in comparison.runs)
+    recommended = _recommended(comparison)
+    places = unique((run.job, run.workload or "") for run in comparison.runs)
+    return ComparisonPage(
+        title=comparison.title,
+        settings=comparison.settings,
+        allowed=comparison.allowed,
+        policies=policies,
+        cells=tuple(_cell(comparison, policies, place, recommended.get(place)) for place in places),
+        done=tuple(run for run in comparison.runs if run.status == "done"),
+        failed=tuple(run for run in comparison.runs if run.status != "done"),
+    )
 
 
-def _cell(comparison: Compared, policies: Sequence[str], place: tuple[str, str]) -> Cell:
-    here = [run for run in comparison.runs if _place(run) == place]
-    done: dict[str, tuple[Record, ...]] = dict.fromkeys(policies, ())
+def _recommended(comparison: Comparison) -> dict[tuple[str, str], Recommended]:
+    """By job and workload: the policies that the terminal marks too."""
+    return {
+        (row.job, row.workload): Recommended(row.policy, row.figures["violated"].mean <= comparison.allowed)
+        for row in summary(comparison.runs, comparison.allowed)
+        if row.best
+    }
+
+
+def _cell(
+    comparison: Comparison, policies: Sequence[str], place: tuple[str, str], recommended: Recommended | None
+) -> CellView:
+    done: dict[str, tuple[RunResult, ...]] = dict.fromkeys(policies, ())
     failed = dict.fromkeys(policies, 0)
-    for run in here:
-        policy = text(run.get("policy"))
-        if run.get("status") == "done":
-            done[policy] += (run,)
+    for run in comparison.runs:
+        if (run.job, run.workload or "") != place:
+            continue
+        if run.status == "done":
+            done[run.policy] += (run,)
         else:
-            failed[policy] += 1
-    kept = {policy: runs for policy, runs in done.items() if runs}
-    series = {text(one.get("policy")): one for one in comparison.series if _place(one) == place and one.get("times")}
-    return Cell(*place, kept, failed, {policy: series[policy] for policy in policies if policy in series})
-
-
-def _place(record: Record) -> tuple[str, str]:
-    return text(record.get("job")), text(record.get("workload"))
+            failed[run.policy] += 1
+    curves = {
+        drawn.policy: drawn for drawn in comparison.curves if (drawn.job, drawn.workload) == place and drawn.times
+    }
+    return CellView(
+        *place,
+        runs={policy: runs for policy, runs in done.items() if runs},
+        failed=failed,
+        curves={policy: curves[policy] for policy in policies if policy in curves},
+        recommended=recommended,
+    )
 
 
 def unique(items: Iterable[Key]) -> tuple[Key, ...]:

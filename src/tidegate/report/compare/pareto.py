@@ -1,4 +1,4 @@
-"""Resources against late records, a point for each policy: who wins depends on what a late record costs."""
+"""Resources against late records, a point for each policy: which one wins depends on what a late record costs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from bokeh.models.glyphs import Line, Scatter, Segment, Text
 from bokeh.models.renderers import DataRenderer, GlyphRenderer
 from bokeh.plotting import figure
 
+from tidegate.compare.columns import BY_KEY, Column
 from tidegate.report.compare.canvas import Axis, empty
-from tidegate.report.compare.columns import BY_KEY, Column
-from tidegate.report.compare.estimate import Estimate, over_cells
 from tidegate.report.compare.labels import Place, Spot, place, short
-from tidegate.report.compare.page import DASHES, Page
+from tidegate.report.compare.page import DASHES, ComparisonPage
+from tidegate.report.document import tooltip
 from tidegate.report.looks import GREY, INK, RULE, SOFT
-from tidegate.report.marks import TIP
+from tidegate.score.estimate import Estimate, over_cells
 
 HEIGHT = 400
-#: shapes go with dashes
+#: the shape of a point, by the dash of the policy's lines
 SHAPES = dict(zip(DASHES, ("circle", "square", "triangle"), strict=True))
 FONT: Mapping[str, Any] = {
     "text_color": INK,
     "text_font_size": "13px",
     "text_font": {"value": "system-ui, sans-serif"},
 }
-#: further right than any axis
+#: to the right of every axis
 FAR = 1e12
 TICKS = (0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 
@@ -39,40 +39,40 @@ class Point:
     used: Estimate
     late: Estimate
 
-    def within(self, other: Point) -> bool:
-        """The other is no worse in both, and better in one."""
+    def beaten_by(self, other: Point) -> bool:
+        """Whether the other is no worse in both figures, and better in one."""
         ours, theirs = (self.used.mean, self.late.mean), (other.used.mean, other.late.mean)
         return theirs != ours and theirs[0] <= ours[0] and theirs[1] <= ours[1]
 
 
-def resources(page: Page) -> Column:
-    """What the horizontal axis shows: the ratio to the oracle where every policy has one."""
+def resources(page: ComparisonPage) -> Column:
+    """The figure of the horizontal axis: the ratio to the oracle if every policy has one, else worker-seconds."""
     ratios, used = page.overall(BY_KEY["ratio"]), page.overall(BY_KEY["seconds"])
     return BY_KEY["ratio"] if ratios and set(ratios) >= set(used) else BY_KEY["seconds"]
 
 
-def points(page: Page) -> list[Point]:
+def points(page: ComparisonPage) -> list[Point]:
     used, late = page.overall(resources(page)), page.overall(BY_KEY["violated"])
     return [Point(policy, used[policy], late[policy]) for policy in page.policies if policy in used and policy in late]
 
 
-def front(shown: Sequence[Point]) -> list[Point]:
+def front(points: Sequence[Point]) -> list[Point]:
     """Those that no other beats in both, from the fewest resources on.
 
-    >>> made = [Point(name, Estimate(x), Estimate(y)) for name, x, y in (("a", 3, 0.1), ("b", 2, 0.2), ("c", 3, 0.3))]
-    >>> [point.policy for point in front(made)]
+    >>> three = [Point(name, Estimate(x), Estimate(y)) for name, x, y in (("a", 3, 0.1), ("b", 2, 0.2), ("c", 3, 0.3))]
+    >>> [point.policy for point in front(three)]
     ['b', 'a']
     """
-    kept = [point for point in shown if not any(point.within(other) for other in shown)]
-    return sorted(kept, key=lambda point: (point.used.mean, point.late.mean))
+    unbeaten = [point for point in points if not any(point.beaten_by(other) for other in points)]
+    return sorted(unbeaten, key=lambda point: (point.used.mean, point.late.mean))
 
 
-def complete(shown: Sequence[Point], page: Page) -> Sequence[Point]:
-    """Those that finished all runs: the means of others are of easier cells, maybe. All, where none did."""
-    return [point for point in shown if page.whole(point.policy)] or shown
+def complete(points: Sequence[Point], page: ComparisonPage) -> Sequence[Point]:
+    """Policies that finished all runs, as the others' means may be those of easier cells. All, if none did."""
+    return [point for point in points if page.complete(point.policy)] or points
 
 
-def chart(page: Page) -> figure | None:
+def chart(page: ComparisonPage) -> figure | None:
     """None without a policy that has both figures."""
     shown = points(page)
     if not shown:
@@ -89,26 +89,25 @@ def chart(page: Page) -> figure | None:
         _mark_oracle(plot, oracle)
     spots = _places(axes, [(point, _name(point, page)) for point in shown], steps)
     marks: list[DataRenderer] = [_mark(plot, point, page, spots[point.policy]) for point in shown]
-    tip = f'<div style="{TIP}"><b>@name</b>\n@used\n@late late</div>'
-    plot.add_tools(HoverTool(renderers=marks, tooltips=tip))
+    plot.add_tools(HoverTool(renderers=marks, tooltips=tooltip("point")))
     return plot
 
 
 def _height(late: float) -> float:
-    """Square roots make room near zero, and unlike powers of ten have a zero."""
+    """A square root stretches the axis near zero and, unlike a logarithm, has a zero."""
     return math.sqrt(max(late, 0.0))
 
 
-def _ends(one: Estimate) -> tuple[float, float]:
-    half = one.half or 0.0
-    return one.mean - half, one.mean + half
+def _ends(estimate: Estimate) -> tuple[float, float]:
+    half = estimate.half or 0.0
+    return estimate.mean - half, estimate.mean + half
 
 
-def _oracle(page: Page) -> float:
-    """Late records of the oracle: none, unless the most executors allowed are too few."""
-    late = Column("", "", "oracle.violated", str, "")
-    told = over_cells([one for cell in page.cells for one in list(cell.estimates(late).values())[:1]])
-    return told.mean if told else 0.0
+def _oracle(page: ComparisonPage) -> float:
+    """The oracle's share of late records: zero, unless even the most executors allowed are too few."""
+    cells = [cell.oracle_violated for cell in page.cells]
+    mean = over_cells([violated for violated in cells if violated is not None])
+    return mean.mean if mean else 0.0
 
 
 def _axes(shown: Sequence[Point], by_ratio: bool, oracle: float) -> tuple[Axis, Axis]:
@@ -122,16 +121,16 @@ def _axes(shown: Sequence[Point], by_ratio: bool, oracle: float) -> tuple[Axis, 
 
 
 def _reach(estimates: Sequence[Estimate], others: Sequence[float]) -> tuple[float, float]:
-    """From end to end of all intervals, but one that two seeds leave wide does not press the means together.
+    """The ends of all intervals. A very wide one, as two seeds can give, is cut so that the means stay apart.
 
     >>> _reach([Estimate(1.0), Estimate(2.0, error=1.0, freedom=1)], [])  # 2 ± 12.7, cut at half of 2 - 1
     (0.5, 2.5)
     """
-    means = [one.mean for one in estimates] + list(others)
+    means = [estimate.mean for estimate in estimates] + list(others)
     least, most = min(means), max(means)
     room = 0.5 * (most - least or abs(most))
-    low = min([least, *(_ends(one)[0] for one in estimates)])
-    high = max([most, *(_ends(one)[1] for one in estimates)])
+    low = min([least, *(_ends(estimate)[0] for estimate in estimates)])
+    high = max([most, *(_ends(estimate)[1] for estimate in estimates)])
     return max(low, least - room), min(high, most + room)
 
 
@@ -153,15 +152,15 @@ def ticks(top: float) -> list[float]:
     >>> [round(tick**2, 4) for tick in ticks(0.5)]
     [0.0, 0.0025, 0.01, 0.02, 0.05, 0.1, 0.2]
     """
-    kept = [0.0]
+    heights = [0.0]
     for share in TICKS:
-        if kept[-1] + 0.08 * top <= math.sqrt(share) <= 1.05 * top:
-            kept.append(math.sqrt(share))
-    return kept
+        if heights[-1] + 0.08 * top <= math.sqrt(share) <= 1.05 * top:
+            heights.append(math.sqrt(share))
+    return heights
 
 
 def _front(best: Sequence[Point]) -> list[Spot]:
-    """Corners of a line of steps: what is right of it and above is beaten."""
+    """The corners of a stepped line: what lies above or to the right of it is beaten."""
     corners = [(best[0].used.mean, 1.2)]
     for before, after in zip(best, [*best[1:], None], strict=True):
         height = _height(before.late.mean)
@@ -177,8 +176,8 @@ def _mark_oracle(plot: figure, late: float) -> None:
     plot.add_glyph(source, label)
 
 
-def _mark(plot: figure, point: Point, page: Page, place: Place) -> GlyphRenderer[Any]:
-    look, name = page.look(point.policy), f"p{page.policies.index(point.policy)}"
+def _mark(plot: figure, point: Point, page: ComparisonPage, place: Place) -> GlyphRenderer[Any]:
+    look, name = page.look(point.policy), page.key(point.policy)
     source = ColumnDataSource(_columns(point, page))
     stroke: dict[str, Any] = {"line_color": look.colour, "line_width": 1.5, "line_alpha": 0.6}
     across = Segment(x0="left", x1="right", y0="y", y1="y", **stroke)
@@ -192,7 +191,7 @@ def _mark(plot: figure, point: Point, page: Page, place: Place) -> GlyphRenderer
     return mark
 
 
-def _columns(point: Point, page: Page) -> dict[str, list[object]]:
+def _columns(point: Point, page: ComparisonPage) -> dict[str, list[object]]:
     (left, right), (low, high) = _ends(point.used), _ends(point.late)
     used = resources(page)
     return {
@@ -209,19 +208,19 @@ def _columns(point: Point, page: Page) -> dict[str, list[object]]:
     }
 
 
-def _name(point: Point, page: Page) -> str:
-    return short(point.policy) + ("" if page.whole(point.policy) else " (incomplete)")
+def _name(point: Point, page: ComparisonPage) -> str:
+    return short(point.policy) + ("" if page.complete(point.policy) else " (incomplete)")
 
 
 def _places(axes: tuple[Axis, Axis], named: Sequence[tuple[Point, str]], lines: Sequence[Spot]) -> dict[str, Place]:
     spots = [(name, _part(axes, (point.used.mean, _height(point.late.mean)))) for point, name in named]
-    found = place(spots, [_part(axes, corner) for corner in lines])
-    return {point.policy: where for (point, _), where in zip(named, found, strict=True)}
+    places = place(spots, [_part(axes, corner) for corner in lines])
+    return {point.policy: beside for (point, _), beside in zip(named, places, strict=True)}
 
 
 def _part(axes: tuple[Axis, Axis], at: Spot) -> Spot:
     """Where a point is, as shares of the chart's width and, from the top, of its height."""
     x, y = axes
-    start, end, along = (math.log(one) if x.log else one for one in (*x.ends, at[0]))
+    start, end, along = (math.log(value) if x.log else value for value in (*x.ends, at[0]))
     low, high = y.ends
     return (along - start) / (end - start), (high - at[1]) / (high - low)

@@ -1,128 +1,154 @@
-"""The tables of a comparison: a row for each policy, the best of each column marked. What is from data is escaped."""
+"""The tables of a comparison: a row for each policy, with the best figure of each column marked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from types import MappingProxyType
 
-from tidegate.report.compare.columns import Column, Record, best
-from tidegate.report.compare.estimate import Estimate
-from tidegate.report.compare.page import Cell, Page
-from tidegate.report.facts import text
+from tidegate.compare.columns import Column, best
+from tidegate.report.compare.page import CellView, ComparisonPage
 from tidegate.report.looks import Look
-from tidegate.report.units import UNKNOWN
-
-#: failed runs that are told one by one
-MOST = 100
+from tidegate.score.estimate import Estimate
+from tidegate.units import UNKNOWN, count, share
 
 
-def overall(page: Page) -> str:
-    """Means over all cells. Who did not finish every run is not marked as the best of anything."""
-    columns = page.columns(overall=True)
-    figures = [page.overall(column) for column in columns]
-    marked = [
-        best(column, {who: one for who, one in found.items() if page.whole(who)})
-        for column, found in zip(columns, figures, strict=True)
+@dataclass(frozen=True, slots=True)
+class PolicyButton:
+    """A policy's name with its line. A click hides the policy, or shows it again."""
+
+    key: str
+    name: str
+    look: Look
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreCell:
+    """A figure as text. `half` is half its confidence interval; `never` counts changes that were not followed."""
+
+    text: str
+    best: bool = False
+    half: str = ""
+    never: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRow:
+    policy: PolicyButton
+    scores: tuple[ScoreCell, ...]
+    #: what is missing, such as runs that failed
+    missing: str = ""
+    #: why this is the policy to choose; empty for the others
+    recommended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    columns: tuple[Column, ...]
+    rows: tuple[ScoreRow, ...]
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """Titles over neighbouring columns, each with the number of columns."""
+        return [(name, len(list(columns))) for name, columns in groupby(self.columns, key=lambda column: column.group)]
+
+
+def buttons(page: ComparisonPage) -> dict[str, PolicyButton]:
+    return {policy: PolicyButton(page.key(policy), policy, page.look(policy)) for policy in page.policies}
+
+
+def overall(page: ComparisonPage) -> ScoreTable:
+    """Means over all cells. A policy that did not finish every run is not marked as the best."""
+    complete = frozenset(policy for policy in page.policies if page.complete(policy))
+    figures = [_figures(column, page.overall(column), complete) for column in page.columns(overall=True)]
+    rows = (
+        ScoreRow(button, _scores(figures, policy), _unfinished(page, policy))
+        for policy, button in buttons(page).items()
+    )
+    return ScoreTable(tuple(figure.column for figure in figures), tuple(rows))
+
+
+def cell_table(cell: CellView, page: ComparisonPage) -> ScoreTable:
+    """Means over the seeds of a cell. A policy with failed runs is not marked as the best of a column."""
+    complete = frozenset(policy for policy in page.policies if not cell.failed[policy])
+    figures = [
+        _figures(column, estimates, complete, _seen(cell) if column.key == "seconds" else {})
+        for column in page.columns()
+        if (estimates := cell.estimates(column))
     ]
-    rows = (_row(page, who, _cells(who, columns, figures, marked), _finished(page, who)) for who in page.policies)
-    return _table(columns, rows)
+    rows = (
+        ScoreRow(button, _scores(figures, policy), _failed(cell, policy), _recommendation(cell, page, policy))
+        for policy, button in buttons(page).items()
+        if policy in cell.runs or cell.failed[policy]
+    )
+    return ScoreTable(tuple(figure.column for figure in figures), tuple(rows))
 
 
-def cell(one: Cell, page: Page, columns: Sequence[Column]) -> str:
-    """Means over the seeds of a cell."""
-    figures = [one.estimates(column) for column in columns]
-    marked = [
-        best(column, {who: got for who, got in found.items() if not one.failed[who]})
-        for column, found in zip(columns, figures, strict=True)
-    ]
-    there = [who for who in page.policies if who in one.runs or one.failed[who]]
-    rows = (_row(page, who, _cells(who, columns, figures, marked), _seeds(one, who)) for who in there)
-    return _table(columns, rows)
+@dataclass(frozen=True, slots=True)
+class _ColumnFigures:
+    """A column's figures by policy."""
+
+    column: Column
+    estimates: Mapping[str, Estimate]
+    best: frozenset[str]
+    notes: Mapping[str, str]
 
 
-def _table(columns: Sequence[Column], rows: Iterable[str]) -> str:
-    groups = [(name, len(list(same))) for name, same in groupby(columns, key=lambda column: column.group)]
-    above = "".join(f'<th colspan="{wide}"><span>{escape(name)}</span></th>' for name, wide in groups)
-    titles = "".join(f'<th title="{escape(column.note)}">{escape(column.title)}</th>' for column in columns)
-    head = f'<tr class="groups"><th></th>{above}</tr><tr><th>policy</th>{titles}</tr>'
-    body = "\n".join(rows)
-    return f'<div class="scroll"><table class="scoreboard"><thead>{head}</thead><tbody>\n{body}\n</tbody></table></div>'
+def _figures(
+    column: Column,
+    estimates: Mapping[str, Estimate],
+    complete: frozenset[str],
+    notes: Mapping[str, str] = MappingProxyType({}),
+) -> _ColumnFigures:
+    contest = {policy: estimate for policy, estimate in estimates.items() if policy in complete}
+    return _ColumnFigures(column, estimates, best(column, contest), notes)
 
 
-def _row(page: Page, policy: str, cells: str, note: str) -> str:
-    small = f'<small class="warn">{escape(note)}</small>' if note else ""
-    name = button(page, policy)
-    return f'<tr data-policy="p{page.policies.index(policy)}"><td>{name}{small}</td>{cells}</tr>'
+def _scores(figures: Sequence[_ColumnFigures], policy: str) -> tuple[ScoreCell, ...]:
+    return tuple(_score(figure, policy) for figure in figures)
 
 
-def _cells(
-    who: str,
-    columns: Sequence[Column],
-    figures: Sequence[Mapping[str, Estimate]],
-    marked: Sequence[frozenset[str]],
-) -> str:
-    each = zip(columns, figures, marked, strict=True)
-    return "".join(_cell(column, found.get(who), who in winners) for column, found, winners in each)
+def _score(figure: _ColumnFigures, policy: str) -> ScoreCell:
+    estimate, write = figure.estimates.get(policy), figure.column.write
+    if estimate is None:
+        return ScoreCell(UNKNOWN)
+    return ScoreCell(
+        write(estimate.mean),
+        best=policy in figure.best,
+        half="" if estimate.half is None else write(estimate.half),
+        never=0 if estimate.mean == float("inf") else estimate.missed,
+        note=figure.notes.get(policy, ""),
+    )
 
 
-def _cell(column: Column, one: Estimate | None, winner: bool) -> str:
-    if one is None:
-        return f"<td>{UNKNOWN}</td>"
-    value = escape(column.write(one.mean))
-    shown = f'<b title="best">{value}</b>' if winner else value
-    trust = "" if one.half is None else f"<small>± {escape(column.write(one.half))}</small>"
-    never = f"<small>{one.missed} never</small>" if one.missed and one.mean != float("inf") else ""
-    start = '<td class="best">' if winner else "<td>"
-    return f"{start}{shown}{trust}{never}</td>"
+def rule(allowed: float) -> str:
+    """By which the policy to choose is found, as long as one keeps to it."""
+    return f"fewest worker-seconds of those late for at most {share(allowed)}"
 
 
-def _finished(page: Page, policy: str) -> str:
-    cells = sum(1 for cell in page.cells if cell.runs.get(policy))
+def _recommendation(cell: CellView, page: ComparisonPage, policy: str) -> str:
+    if cell.recommended is None or cell.recommended.policy != policy:
+        return ""
+    if cell.recommended.within:
+        return f"to choose: {rule(page.allowed)}"
+    return f"to choose: fewest late records, as none is late for at most {share(page.allowed)}"
+
+
+def _seen(cell: CellView) -> dict[str, str]:
+    """By policy: worker-seconds are those paid for, so the ones seen are noted beside them."""
+    seen = {policy: cell.seen_seconds(policy) for policy in cell.runs}
+    return {policy: f"{count(estimate.mean)} seen" for policy, estimate in seen.items() if estimate is not None}
+
+
+def _unfinished(page: ComparisonPage, policy: str) -> str:
+    cells = sum(policy in cell.runs for cell in page.cells)
     failed = sum(cell.failed[policy] for cell in page.cells)
     missing = f"{cells} of {len(page.cells)} cells" if cells < len(page.cells) else ""
     return ", ".join(part for part in (missing, f"{failed} failed" if failed else "") if part)
 
 
-def _seeds(one: Cell, policy: str) -> str:
-    return (
-        f"{one.failed[policy]} of {one.failed[policy] + len(one.runs.get(policy, ()))} failed"
-        if one.failed[policy]
-        else ""
-    )
-
-
-def button(page: Page, policy: str) -> str:
-    """A policy's name with its line, which hides and shows it in all charts."""
-    key, line = f"p{page.policies.index(policy)}", swatch(page.look(policy))
-    return f'<button type="button" data-policy="{key}" aria-pressed="true">{line}{escape(policy)}</button>'
-
-
-def swatch(look: Look) -> str:
-    return f'<i style="border-top:{max(look.width, 3):g}px {look.dash} {look.colour}"></i>'
-
-
-def failures(failed: Sequence[Record]) -> str:
-    """Which runs failed, and why."""
-    if not failed:
-        return ""
-    rows = "\n".join(_failure(run) for run in failed[:MOST])
-    head = "<tr><th>Run</th><th>Policy</th><th>Job</th><th>Workload</th><th>Seed</th><th>Error</th></tr>"
-    more = f'<p class="hint">{len(failed) - MOST} more are not listed.</p>' if len(failed) > MOST else ""
-    table = f"<table><thead>{head}</thead><tbody>\n{rows}\n</tbody></table>{more}"
-    return f'<section class="failures" id="failed"><h2>Failed runs</h2>\n{table}</section>'
-
-
-def _failure(run: Record) -> str:
-    told = (text(run.get(key)) for key in ("run", "policy", "job", "workload", "seed", "error"))
-    return "<tr>" + "".join(f"<td>{escape(part)}</td>" for part in told) + "</tr>"
-
-
-def notes(columns: Sequence[Column]) -> str:
-    """What each column means."""
-    items = "\n".join(
-        f"<div><dt>{escape(f'{column.group}: {column.title}' if column.group else column.title)}</dt>"
-        f"<dd>{escape(column.note)}</dd></div>"
-        for column in columns
-    )
-    return f"<dl>\n{items}\n</dl>"
+def _failed(cell: CellView, policy: str) -> str:
+    failed = cell.failed[policy]
+    return f"{failed} of {failed + len(cell.runs.get(policy, ()))} failed" if failed else ""

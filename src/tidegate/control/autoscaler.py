@@ -1,0 +1,77 @@
+"""A policy, the guards that temper it in their order, and limits that always hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tidegate.core import Decision, Guard, InvalidInput, Limits, Observation, Policy, Step, hold
+from tidegate.memory import memory, recall
+from tidegate.policies.guards.adjustments import spread
+
+
+@dataclass(slots=True)
+class Autoscaler:
+    policy: Policy
+    limits: Limits
+    guards: tuple[Guard, ...] = ()
+    name: str = "policy"
+
+    @property
+    def interval(self) -> float:
+        return self.policy.interval
+
+    def observe(self, obs: Observation) -> None:
+        self.policy.observe(obs)
+
+    def decide(self, obs: Observation) -> tuple[Step, ...]:
+        """The policy's wish, then one step for each guard that changed it, and the limits last."""
+        wish = self._wish(obs)
+        steps = [Step(self.name, wish)]
+        for guard in self.guards:
+            step = _tempered(guard, wish, obs)
+            if step.decision is not wish and step.decision != wish:
+                wish = step.decision
+                steps.append(step)
+        bounded = self._bounded(wish)
+        if bounded is not None:
+            steps.append(Step("limits", bounded))
+        return tuple(steps)
+
+    def memory(self) -> dict[str, Any]:
+        """What policy and guards have learned, as plain values: one set up the same way can go on from it."""
+        return {"policy": memory(self.policy), "guards": [memory(guard) for guard in self.guards]}
+
+    def recall(self, found: Mapping[str, Any]) -> None:
+        """Go on from a memory. One that does not fit (other guards, another version) is refused."""
+        if len(found["guards"]) != len(self.guards):
+            counts = f"{len(found['guards'])} guards remembered, {len(self.guards)} here"
+            raise InvalidInput(f"a memory does not fit policy {self.name}: {counts}")
+        recall(self.policy, found["policy"])
+        for guard, kept in zip(self.guards, found["guards"], strict=True):
+            recall(guard, kept)
+
+    def _wish(self, obs: Observation) -> Decision:
+        if obs.processing_rate is None and obs.backlog is None and not obs.per_executor:
+            return hold(obs, "the query has reported nothing yet")
+        return self.policy.decide(obs)
+
+    def _bounded(self, decision: Decision) -> Decision | None:
+        target = decision.target
+        if self.limits.minimum <= target.executors <= self.limits.maximum:
+            return None
+        allowed = self.limits.clamp(target.executors)
+        bound = "minimum" if allowed == self.limits.minimum else "maximum"
+        shares = spread(target.per_operator, allowed) if target.per_operator else None
+        within = replace(target, executors=allowed, per_operator=shares)
+        return Decision(within, f"{bound} {allowed}: {decision.reason}", decision.evidence)
+
+
+def _tempered(guard: Guard, wish: Decision, obs: Observation) -> Step:
+    """A guard that raises is as good as one that says no: nothing changes, and the reason names it."""
+    try:
+        return Step(guard.name, guard.temper(wish, obs))
+    except Exception as error:
+        text = f"{type(error).__name__}: {error}"
+        return Step(guard.name, hold(obs, f"the guard {guard.name} failed: {text}"), text)

@@ -1,0 +1,76 @@
+"""A job on a simulator, as a deployment; and a whole run of an experiment on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tidegate.control import Autoscaler, drive
+from tidegate.core import InvalidInput, Sink
+from tidegate.deployment.port import ClusterShape
+from tidegate.experiment.settings import Experiment
+from tidegate.experiment.simulation import SimulatedEngine, offered, run_length, simulator
+from tidegate.score.recorder import TraceRecorder
+from tidegate.score.trace import Cumulative, RunTrace
+from tidegate.workloads import Shape
+
+
+class SimulatedDeployment:
+    """The experiment's own load is offered from the start; its policy does not matter here."""
+
+    def __init__(self, e: Experiment) -> None:
+        self._experiment = e
+        self._arrivals = offered(e)
+        self._until = run_length(e)
+        self.engine: SimulatedEngine = simulator(e)
+
+    @property
+    def clock(self) -> SimulatedEngine:
+        """Engine and clock are one."""
+        return self.engine
+
+    def offer(self, load: Shape) -> None:
+        now = self.engine.time
+        self.engine.offer(load)
+        self._arrivals = _joined(self._arrivals, now, Cumulative.of(load))
+        self._until = now + load.duration
+
+    def redeploy(self, shape: ClusterShape) -> None:
+        """A model knows one size of executors and one number of partitions: others are other models."""
+        e = self._experiment
+        if shape.executor != replace(shape.executor, cores=e.cores, memory=e.memory):
+            raise InvalidInput(f"engine {e.engine}: its model is of executors of {e.cores} cores, not {shape.executor}")
+        if self.engine.time > 0:
+            raise InvalidInput(f"engine {e.engine}: it can be deployed anew only before it has run")
+        self._experiment = replace(e, initial=shape.executors, partitions=shape.partitions or e.partitions)
+        self.engine = simulator(self._experiment)
+
+    def trace(self, recorder: TraceRecorder) -> RunTrace:
+        seen = recorder.trace(arrivals=self._arrivals, until=self._until, finished=self.engine.finished())
+        return replace(seen, failures=self._experiment.failures)
+
+    def close(self) -> None:
+        """Nothing is left of a simulation."""
+
+
+def _joined(before: Cumulative, now: float, after: Cumulative) -> Cumulative:
+    """One load until now, then another."""
+    if now == 0.0:
+        return after
+    base, kept = float(before.by(now)), before.times < now
+    times = np.concatenate([before.times[kept], after.times + now])
+    return Cumulative(times, np.concatenate([before.totals[kept], after.totals + base]))
+
+
+def simulate(e: Experiment, scaler: Autoscaler | None = None, sinks: Sequence[Sink] = ()) -> RunTrace:
+    """Run the experiment on its simulator, with its own policy unless another autoscaler is given.
+
+    A policy that needs a profile must have one: `profiling.with_profile` sees to it.
+    """
+    deployment, recorder = SimulatedDeployment(e), TraceRecorder()
+    chosen = e.autoscaler() if scaler is None else scaler
+    engine = deployment.engine
+    drive(engine, chosen, engine, (recorder, *sinks), period=e.period, act=e.mode == "active")
+    return deployment.trace(recorder)

@@ -1,0 +1,241 @@
+"""A job on Spark, as a deployment: its query, its engine, and the session that both need.
+
+A host is one Spark session, on which jobs are deployed one after another: starting Spark once serves many short runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tidegate.cluster.jvm_shutdown import finish
+from tidegate.cluster.quota import Quotas, quotas
+from tidegate.cluster.session import Cluster, session
+from tidegate.core import InvalidInput, QueryEnded, QueryFailed, Sink, Tick
+from tidegate.deployment.port import ClusterShape
+from tidegate.experiment.settings import Experiment
+from tidegate.jobs import Job, job
+from tidegate.score.recorder import TraceRecorder
+from tidegate.score.trace import RunTrace
+from tidegate.sources.embedded import register
+from tidegate.sources.feeds import Embedded, Feed
+from tidegate.spark.clock import WallClock
+from tidegate.spark.engine import SparkEngine, Watching
+from tidegate.verify.query_sinks import NoopSink, QuerySink
+from tidegate.workloads import Shape
+
+#: seconds to wait for a moment without a batch
+QUIET = 20.0
+#: records of each partition on which a query is warmed up
+WARM_UP = 20_000
+
+
+class SparkHost:
+    """A session with its executors and their quotas; open from `open` to `close`, and anew after `reshape`."""
+
+    def __init__(self, e: Experiment, folder: Path, conf: dict[str, str] | None = None) -> None:
+        self.folder = folder
+        self._quota, self._grace = e.quota, e.grace
+        self._cluster = Cluster(
+            e.first, e.maximum, e.master, e.cores, e.memory, e.partition_count, e.ui_port, {**(conf or {})}
+        )
+        self._open = ExitStack()
+        self._deployed = 0
+        self.quotas: Quotas | None = None
+
+    def open(self) -> None:
+        self.spark: SparkSession = self._open.enter_context(session(self._cluster, self.folder))
+        register(self.spark)
+
+    def bind(self) -> None:
+        """From now on each executor keeps to its quota, once it is warm."""
+        application = str(self.spark.sparkContext.applicationId)
+        self.quotas = self._open.enter_context(quotas(application, self._quota, self._grace))
+
+    def release(self) -> None:
+        """Quotas no longer hold: what follows is not measured."""
+        if self.quotas is not None:
+            self.quotas.close()
+
+    def reshape(self, shape: ClusterShape) -> None:
+        """Another session, with executors of another size."""
+        self.close()
+        self._cluster = replace(
+            self._cluster,
+            initial=shape.executors,
+            maximum=max(shape.executors, self._cluster.maximum),
+            cores=shape.executor.cores,
+            memory=shape.executor.memory,
+            shuffle_partitions=shape.partitions or self._cluster.shuffle_partitions,
+        )
+        self.open()
+        if self._quota is not None:
+            self.bind()
+
+    def workspace(self) -> Path:
+        """A folder of its own for each deployment."""
+        self._deployed += 1
+        folder = self.folder / f"deployment-{self._deployed}"
+        folder.mkdir()
+        return folder
+
+    def close(self) -> None:
+        self._open.close()
+        self.quotas = None
+
+
+@contextmanager
+def spark_host(e: Experiment, folder: Path, conf: dict[str, str] | None = None) -> Iterator[SparkHost]:
+    """A host for an experiment's job, gone afterwards."""
+    host = SparkHost(e, folder, conf)
+    try:
+        host.open()
+        yield host
+    finally:
+        host.close()
+
+
+class SparkDeployment:
+    """The query of an experiment's job on a host, from `start` to `close`.
+
+    `feed` has the records, `sink` takes the result. A deployment without a feed of its own gets the embedded one.
+    """
+
+    def __init__(self, host: SparkHost, e: Experiment, feed: Feed | None = None, sink: QuerySink | None = None) -> None:
+        self.host, self.experiment = host, e
+        self.folder = host.workspace()
+        self.job: Job = job(e.job)
+        self.feed: Feed = feed or embedded_feed(e, self.folder / "schedule.json")
+        self.sink: QuerySink = sink or NoopSink(self.job, self.folder / "result", e.verify)
+        self.clock = WallClock()
+        self._checkpoint = self.folder / "checkpoint"
+        self._queries = ExitStack()
+        self.start_time = 0.0
+
+    def start(self, at: float | None = None) -> None:
+        """Start the query; the workload begins at `at`, by default now."""
+        e = self.experiment
+        self.start_time = time.time() if at is None else at
+        if isinstance(self.feed, Embedded) and not self.feed.schedule.segments:
+            self.feed.offer(e.load(), self.start_time)
+        self.query = self._start_query()
+        self.engine = self._watch()
+
+    def _watch(self) -> SparkEngine:
+        e, feed = self.experiment, self.feed
+        watching = Watching(
+            active=e.mode == "active",
+            quotas=self.host.quotas,
+            base=feed.base,
+            requested=e.first,
+            on_progress=feed.report,
+            batch_limit=feed if isinstance(feed, Embedded) else None,
+        )
+        return SparkEngine(self.host.spark, self.query, watching)
+
+    def _start_query(self) -> StreamingQuery:
+        e = self.experiment
+        writer = self.sink.writer(self.job.build(self.feed.stream(self.host.spark)))
+        named_writer = writer.queryName(e.job).option("checkpointLocation", str(self._checkpoint))
+        query = named_writer.trigger(processingTime=f"{int(e.trigger * 1000)} milliseconds").start()
+        self._queries.callback(finish, "stopping the query", query.stop)
+        return query
+
+    def offer(self, load: Shape) -> None:
+        if not isinstance(self.feed, Embedded):
+            raise InvalidInput("another load can be offered only by the embedded source: a topic has its own producer")
+        self.feed.offer(load, time.time())
+
+    def resume(self) -> None:
+        """Go on from the checkpoint of a query that failed; all that was counted counts."""
+        self.query = self._start_query()
+        self.engine.resume(self.query)
+
+    def redeploy(self, shape: ClusterShape) -> None:
+        """Stop between two batches and start again on a new session. With another number of partitions the checkpoint
+        cannot be used again: the query goes on with the next record, without its state.
+        """
+        self.end()
+        self.engine.close()
+        fresh = shape.partitions not in (0, self.experiment.partition_count)
+        self.experiment = replace(
+            self.experiment,
+            initial=shape.executors,
+            maximum=max(shape.executors, self.experiment.maximum),
+            cores=shape.executor.cores,
+            memory=shape.executor.memory,
+            partitions=shape.partitions or self.experiment.partition_count,
+        )
+        log = self.engine.log
+        self._queries = ExitStack()
+        self.host.reshape(shape)
+        if fresh:
+            self._checkpoint = self.folder / f"checkpoint-{time.time_ns()}"
+        if isinstance(self.feed, Embedded):
+            self.feed.options = {**self.feed.options, "partitions": str(self.experiment.partition_count)}
+        self.query = self._start_query()
+        self.engine = self._watch()
+        self.engine.log = log
+
+    def end(self, sinks: Sequence[Sink] = ()) -> None:
+        """Stop the query between two batches, and take in its last reports: a batch that was cut short could have
+        written rows that nobody counts.
+        """
+        deadline = time.monotonic() + QUIET
+        while self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < deadline:
+            time.sleep(0.05)
+        finish("stopping the query", self.query.stop)
+        try:
+            while time.monotonic() < deadline + QUIET:
+                tick = Tick(self.engine.observe())
+                for sink in sinks if tick.observation.batches else ():
+                    sink.take(tick)
+                time.sleep(0.05)
+        except (QueryEnded, QueryFailed):
+            return
+
+    def trace(self, recorder: TraceRecorder) -> RunTrace:
+        """Where the records are somebody else's, arrivals are read off the batches."""
+        if isinstance(self.feed, Embedded):
+            return recorder.trace(self.start_time, self.feed.schedule.arrivals(self.start_time))
+        return recorder.trace(self.start_time)
+
+    def agrees(self) -> bool:
+        """Whether the result equals that of one batch query over the same records."""
+        expected = self.job.build(self.feed.table(self.host.spark))
+        verdict = self.sink.agrees(self.host.spark, self.engine, expected)
+        return verdict and self.engine.log.rows_dropped == 0
+
+    def stop(self) -> None:
+        """No longer watch or scale; what was seen stays."""
+        self.clock.stop.set()
+        if hasattr(self, "engine"):
+            self.engine.close()
+
+    def close(self) -> None:
+        self.stop()
+        self._queries.close()
+
+
+def embedded_feed(e: Experiment, file: Path) -> Embedded:
+    feed = Embedded(e.source_options(), file)
+    feed.schedule = replace(feed.schedule, limit=e.max_batch_records)
+    return feed
+
+
+def warm_up(host: SparkHost, e: Experiment) -> None:
+    """The same query on a few records that are all there at once: compiled code and Python workers, but no history."""
+    calm = replace(e, workload="constant", noise=0.0, workload_seed=None, mode="monitor", kafka=None)
+    brief = replace(calm, duration=1.0, peak=float(WARM_UP * e.partition_count), limit=0)
+    deployment = SparkDeployment(host, brief)
+    try:
+        deployment.start(at=time.time() - 1)
+        deployment.query.processAllAvailable()
+    finally:
+        deployment.close()

@@ -1,0 +1,336 @@
+import json
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tidegate.core import Batch
+from tidegate.spark.reports import ReportLog, position, seconds
+
+RECORDED = Path(__file__).parents[1] / "recorded" / "progress_q11.jsonl"
+
+
+def report(  # noqa: PLR0913, each is a field of a report
+    at: float,
+    start: Any,
+    end: Any,
+    latest: Any = None,
+    *,
+    id: int = 0,
+    rows: int | None = None,
+    spent: float | None = 1.0,
+    **more: Any,
+) -> dict[str, Any]:
+    """A report of a batch planned at `at` that took `spent` seconds; None for one that tells of no batch."""
+    stamp = datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    durations = {"latestOffset": 1} if spent is None else {"addBatch": 5, "triggerExecution": int(spent * 1000)}
+    source = {"startOffset": start, "endOffset": end, "latestOffset": latest}
+    counted = end - start if rows is None else rows
+    return {
+        "timestamp": stamp,
+        "batchId": id,
+        "numInputRows": counted,
+        "durationMs": durations,
+        "sources": [source],
+        **more,
+    }
+
+
+def fed(log: ReportLog, *reports: dict[str, Any]) -> list[Batch]:
+    return [batch for batch in map(log.add, reports) if batch is not None]
+
+
+# 1000 records/s, at most 2000 per batch, a batch every 4 s that takes 1 s
+CAPPED = [
+    report(4, 0, 2000, 4000, id=0),
+    report(8, 2000, 4000, 8000, id=1),
+    report(12, 4000, 6000, 12_000, id=2),
+]
+
+
+def test_a_batch_is_what_a_report_says() -> None:
+    log = ReportLog()
+    (batch,) = fed(log, report(4, 0, 2000, 4000, id=17, spent=1.25))
+    assert batch == Batch(17, planned=4, finished=5.25, begin=0, end=2000, arrived=4000, rows=2000)
+    assert (log.batch, log.duration, log.trigger) == (batch, 1.25, None)
+
+
+def test_the_arrival_rate_is_the_slope_of_the_latest_offset_not_the_rows_taken() -> None:
+    log = ReportLog()
+    fed(log, *CAPPED)
+    assert log.arrival_rate == 1000  # (12000 - 4000) / (12 - 4), while 2000 rows / 4 s = 500 are taken
+    assert log.processing_rate == pytest.approx(6000 / 9)  # 0 at 4 s, 6000 when the third batch ends at 13 s
+    assert (log.trigger, log.duration) == (4, 1)
+
+
+def test_one_report_has_no_slope_but_a_backlog() -> None:
+    log = ReportLog()
+    assert (log.arrival_rate, log.processing_rate, log.backlog(0), log.latency) == (None, None, None, None)
+    fed(log, CAPPED[0])
+    assert log.arrival_rate is None
+    assert log.backlog(9) == 2000  # 4000 - 2000; at what rate more arrive is not known
+
+
+def test_the_backlog_is_what_arrived_less_what_finished_and_grows_between_reports() -> None:
+    log = ReportLog()
+    fed(log, *CAPPED)
+    assert log.backlog(12) == 6000  # 12000 - 6000
+    assert log.backlog(15) == 9000  # and 3 s at 1000/s
+    assert log.backlog(11) == 6000  # a clock behind the report's takes nothing back
+
+
+def test_rates_are_taken_over_the_window_only() -> None:
+    log = ReportLog(window=10, smoothing=10)
+    fed(
+        log,
+        report(0, 0, 0, 0),
+        report(10, 0, 100, 100),
+        report(20, 100, 200, 200),
+        report(30, 200, 1200, 1200),
+    )
+    assert log.arrival_rate == 100  # (1200 - 200) / 10, the slow twenty seconds before are out
+    assert log.processing_rate == 100  # 200 at 21 s, 1200 at 31 s
+
+
+def test_the_unit_of_a_rate_source_is_learned() -> None:
+    # Spark's `rate` at 100 rows/s counts seconds; its first batch is empty and has no start
+    log = ReportLog()
+    batches = fed(
+        log,
+        report(0, None, 0, 0, rows=0, id=0),
+        report(6, 0, 3, 6, rows=300, id=1),
+        report(9, 3, 6, 9, rows=300, id=2),
+    )
+    assert [(b.begin, b.end, b.arrived) for b in batches] == [(0, 0, 0), (0, 300, 600), (300, 600, 900)]
+    assert log.arrival_rate == 100
+    assert log.backlog(11) == 500  # 900 - 600 and 2 s at 100/s
+
+
+def test_the_unit_of_a_rate_source_is_learned_when_its_first_batch_has_rows_already() -> None:
+    log = ReportLog()
+    batches = fed(log, report(3, None, 3, 3, rows=300), report(6, 3, 6, 6, rows=300), report(9, 6, 9, 9, rows=300))
+    assert [(b.begin, b.end) for b in batches] == [(0, 300), (300, 600), (600, 900)]
+    assert log.arrival_rate == 100
+
+
+def test_batches_of_files_are_counted_by_their_rows() -> None:
+    log = ReportLog()
+    batches = fed(
+        log,
+        report(0, None, {"logOffset": 0}, rows=1000),
+        report(5, {"logOffset": 0}, {"logOffset": 1}, rows=500),
+        report(10, {"logOffset": 1}, {"logOffset": 2}, rows=1500),
+    )
+    assert [(b.begin, b.end) for b in batches] == [(0, 1000), (1000, 1500), (1500, 3000)]
+
+
+def test_a_first_batch_without_start_begins_its_rows_before_its_end() -> None:
+    (batch,) = fed(ReportLog(), report(0, None, 1000, 1600, rows=400))
+    assert (batch.begin, batch.end, batch.arrived) == (0, 400, 1000)  # from position 600, where the query began
+
+
+def test_records_are_counted_from_the_base_and_by_default_from_the_first_report() -> None:
+    first, second = report(0, 600, 1000, 1600), report(4, 1000, 1500, 2000, id=1)
+    log = ReportLog(base=0)
+    assert [(b.begin, b.end, b.arrived) for b in fed(log, first, second)] == [(600, 1000, 1600), (1000, 1500, 2000)]
+    log = ReportLog()
+    assert [(b.begin, b.end, b.arrived) for b in fed(log, first, second)] == [(0, 400, 1000), (400, 900, 1400)]
+    assert log.backlog(4) == 500  # 2000 - 1500 either way
+
+
+def test_the_partitions_of_kafka_are_summed() -> None:
+    log = ReportLog()
+    start = {"bids": {"0": 100, "1": 50}}
+    end = {"bids": {"0": 160, "1": 90}}
+    latest = {"bids": {"0": 200, "1": 110}}
+    (batch,) = fed(log, report(0, start, end, latest, rows=100))
+    assert (batch.begin, batch.end, batch.arrived) == (0, 100, 160)  # from 150 to 250 of 310
+    # the same as texts
+    (again,) = fed(ReportLog(), report(0, json.dumps(start), json.dumps(end), json.dumps(latest), rows=100))
+    assert again == batch
+
+
+def test_offsets_of_several_sources_are_summed() -> None:
+    both = report(0, 10, 30, 50, rows=40)
+    both["sources"].append({"startOffset": {"offset": 5}, "endOffset": {"offset": 25}, "latestOffset": {"offset": 25}})
+    (batch,) = fed(ReportLog(), both)
+    assert (batch.begin, batch.end, batch.arrived) == (0, 40, 60)  # 15 to 55 of 75
+
+
+def test_positions() -> None:
+    assert position({"record": 7, "start": 1.7e9}) == 7
+    assert position({"offset": 3}) == 3
+    assert position({"logOffset": 4}) == 4
+    assert position({"a": {"0": 1, "1": 2}, "b": {"0": 3}}) == 6
+    assert position(12) == 12
+    assert [position(odd) for odd in (None, "abc", True, {}, {"a": "x"}, {"a": {"0": 1, "1": None}})] == [None] * 6
+
+
+def test_a_report_that_ran_nothing_is_no_batch_but_tells_what_arrived() -> None:
+    log = ReportLog()
+    assert len(fed(log, report(0, 0, 1000, 1000))) == 1
+    assert fed(log, report(10, 1000, 1000, 3000, id=1, spent=None)) == []
+    assert log.batch is not None
+    assert log.batch.id == 0
+    assert log.arrival_rate == 200  # (3000 - 1000) / 10
+    assert log.backlog(10) == 2000
+
+
+def test_unknown_offsets_still_give_batches_from_rows() -> None:
+    log = ReportLog()
+    batches = fed(
+        log,
+        report(0, None, "shard-a", "shard-b", rows=100, id=0),
+        report(5, "shard-a", "shard-b", "shard-b", rows=150, id=1),
+    )
+    assert [(b.begin, b.end, b.arrived, b.rows) for b in batches] == [(0, 100, None, 100), (100, 250, None, 150)]
+    assert (log.arrival_rate, log.backlog(6), log.latency) == (None, None, None)
+    assert log.processing_rate == pytest.approx(250 / 6)  # 0 at 0 s, 250 at 6 s
+
+
+def test_a_report_without_sources_still_gives_a_batch() -> None:
+    bare = {"timestamp": "1970-01-01T00:00:05.000Z", "batchId": 0, "durationMs": {"addBatch": 1}}
+    assert fed(ReportLog(), bare) == [Batch(0, planned=5, finished=5, begin=0, end=0, arrived=None, rows=0)]
+
+
+def test_an_idle_query_has_nothing_more_arriving() -> None:
+    log = ReportLog(window=10, smoothing=10)
+    log.idle = 0
+    assert log.arrival_rate is None
+    fed(log, report(0, 0, 1000, 1000), report(10, 1000, 2000, 2000, id=1))
+    assert (log.arrival_rate, log.backlog(20)) == (100, 1000)  # 10 s at 100/s, nobody said otherwise
+    log.idle = 20
+    assert (log.arrival_rate, log.backlog(20), log.backlog(30)) == (0, 0, 0)
+
+
+def test_what_had_arrived_never_goes_back() -> None:
+    log = ReportLog()
+    fed(log, report(0, 0, 100, 500), report(4, 100, 200, 400, id=1), report(4, 200, 300, 900, id=2))
+    assert (log.arrival_rate, log.backlog(4)) == (0, 200)  # 500, 500; the third is not later than the second
+
+
+def test_latency_is_the_age_of_the_oldest_record_when_its_batch_finished() -> None:
+    log = ReportLog()  # 100 records/s
+    fed(log, report(10, 0, 500, 1000, spent=4))
+    assert log.latency == 4  # record 0 was there when the first report was planned; how long is not known
+    fed(log, report(20, 500, 1500, 2000, spent=4, id=1))
+    assert log.latency == 14  # record 500: there at 10 s; done at 24 s
+    fed(log, report(30, 1500, 2500, 3000, spent=4, id=2))
+    assert log.latency == 19  # record 1500: half way between 1000 at 10 s and 2000 at 20 s; done at 34 s
+    fed(log, report(40, 2500, 2500, 3000, spent=1, id=3))
+    assert log.latency is None  # a batch of no records
+
+
+def test_records_that_tell_when_they_were_created_are_as_old_as_they_say() -> None:
+    told = {"tidegate_records": {"times": [1_500, 2_000, 3_250], "malformed": 0}}
+    log = ReportLog()
+    (batch,) = fed(log, report(4, 0, 2000, 4000, observedMetrics=told))
+    assert (batch.times, log.latency) == ((1.5, 2.0, 3.25), 3.5)  # planned at 4, finished at 5
+    # an empty batch has no times
+    (empty,) = fed(ReportLog(), report(4, 0, 0, 0, observedMetrics={"tidegate_records": {"times": None}}))
+    assert empty.times == ()
+
+
+def test_records_after_an_idle_time_are_not_older_than_it() -> None:
+    log = ReportLog()
+    fed(log, report(0, 0, 1000, 1000), report(10, 1000, 2000, 2000, id=1))
+    log.idle = 50
+    fed(log, report(60, 2000, 3000, 3000, id=2, spent=2))
+    assert log.latency == 12  # record 2000 came after 50 s, when 2000 had come; done at 62 s
+
+
+def test_rows_of_tasks_that_ran_twice_are_no_records() -> None:
+    log = ReportLog()
+    batches = fed(
+        log,
+        report(0, 0, 1000, 1000, rows=1030),
+        report(5, 1000, 2000, 2500, rows=1030, id=1),
+    )
+    assert [(b.begin, b.end, b.rows) for b in batches] == [(0, 1000, 1030), (1000, 2000, 1030)]
+    assert (log.arrival_rate, log.backlog(5)) == (300, 500)  # 1500 in 5 s; not 3 % more
+
+
+def test_state_is_summed_over_the_operators() -> None:
+    log = ReportLog()
+    assert (log.state_rows, log.state_bytes, log.watermark) == (None, None, None)
+    operators = [
+        {"numRowsTotal": 100, "memoryUsedBytes": 5000, "numRowsDroppedByWatermark": 2},
+        {"numRowsTotal": 20, "memoryUsedBytes": 700},
+    ]
+    event_time = {"watermark": "2015-07-15T00:00:00.917Z"}
+    fed(log, report(0, 0, 10, 10, stateOperators=operators, eventTime=event_time))
+    assert (log.state_rows, log.state_bytes, log.rows_dropped) == (120, 5700, 2)
+    fed(log, report(5, 10, 20, 20, id=1, stateOperators=operators, eventTime={}))
+    assert (log.state_rows, log.rows_dropped) == (120, 4)  # rows are now, what was dropped adds up
+    assert log.watermark == "2015-07-15T00:00:00.917Z"
+    fed(log, report(9, 20, 30, 30, id=2))
+    assert log.state_rows == 120  # not told again
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    cuts=st.lists(st.integers(0, 10**9), min_size=2, max_size=12).map(sorted),
+    waiting=st.lists(st.integers(0, 10**6), min_size=12, max_size=12),
+)
+def test_batches_are_contiguous_however_a_counter_is_cut(cuts: list[int], waiting: list[int]) -> None:
+    log = ReportLog()
+    spans = list(pairwise(cuts))
+    reports = [report(4 * k, a, b, b + waiting[k], id=k) for k, (a, b) in enumerate(spans)]
+    batches = fed(log, *reports)
+    assert [b.end for b in batches[:-1]] == [b.begin for b in batches[1:]]
+    assert sum(b.end - b.begin for b in batches) == sum(b.rows for b in batches) == cuts[-1] - cuts[0]
+    assert all(b.arrived is not None and b.arrived >= b.end for b in batches)
+    backlog = log.backlog(0)
+    assert backlog is not None
+    assert backlog >= waiting[len(spans) - 1]
+
+
+@pytest.fixture
+def recorded() -> list[dict[str, Any]]:
+    """A real run: 30,000 records/s offered, at most 60,000 per batch, a trigger every 3 s."""
+    return [json.loads(line) for line in RECORDED.read_text().splitlines()]
+
+
+def test_recorded_batches_are_contiguous(recorded: list[dict[str, Any]]) -> None:
+    batches = fed(ReportLog(base=0), *recorded)
+    assert [b.id for b in batches] == list(range(8))
+    assert [b.begin for b in batches] == [0, *(b.end for b in batches[:-1])]
+    assert [b.end - b.begin for b in batches] == [b.rows for b in batches] == [57_526, 52_375, *[60_000] * 6]
+    assert batches[0].planned == seconds("2026-11-16T02:33:37.945Z")
+    assert all(b.finished <= later.planned for b, later in pairwise(batches))
+    # the base is where the first report starts, which is 0 here
+    assert fed(ReportLog(), *recorded) == batches
+
+
+def test_recorded_arrivals_are_seen_through_the_limit(recorded: list[dict[str, Any]]) -> None:
+    log = ReportLog(base=0)
+    rates = []
+    for one in recorded:
+        log.add(one)
+        rates.append(log.arrival_rate)
+    assert rates[0] is None
+    assert rates[2:] == [pytest.approx(30_000, rel=0.03)] * 6
+    assert log.processing_rate == pytest.approx(20_000, rel=0.05)  # 60,000 every 3 s
+    assert log.trigger == pytest.approx(3, abs=0.01)
+
+
+def test_recorded_backlog_grows_as_it_must(recorded: list[dict[str, Any]]) -> None:
+    log = ReportLog(base=0)
+    waiting = []
+    for one in recorded:
+        batch = log.add(one)
+        assert batch is not None
+        waiting.append(log.backlog(batch.planned))
+    assert waiting[-1] == 629_208 - 469_901
+    # from the third on, 90,000 arrive and 60,000 are taken every 3 s
+    growth = [later - earlier for earlier, later in pairwise(waiting[2:])]
+    assert growth == [pytest.approx(30_000, rel=0.01)] * 5
+    assert log.latency is not None
+    # record 409,901 came 409,901 / 30,000 = 13.66 s after the start, 9.1 s before 02:33:58.815, when its batch was done
+    assert log.latency == pytest.approx(9.1, abs=0.1)
+    assert (log.state_rows, log.state_bytes, log.rows_dropped) == (9308, 1_666_352, 0)
+    assert log.watermark == "2015-07-15T00:00:12.663Z"
