@@ -1,4 +1,4 @@
-"""Runs, ticks and decisions in one SQLite file (WAL): one process writes a run while others read along."""
+"""Stores runs, ticks and decisions in one SQLite file (WAL): one process writes a run while others can read it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from tidegate.core import (
 )
 from tidegate.runs import RunResult, RunSpec, decode, encode
 
-#: what makes a store of each version from one of the version before; a store has its version as `user_version`
+#: migrations from each schema version to the next; a store keeps its version as `user_version`
 MIGRATIONS = (
     """
     CREATE TABLE IF NOT EXISTS runs (
@@ -46,14 +46,14 @@ MIGRATIONS = (
         job TEXT NOT NULL, policy TEXT NOT NULL, time REAL NOT NULL, memory TEXT NOT NULL, PRIMARY KEY (job, policy)
     );
     """,
-    # decisions know more than one lever
+    # decisions about other levers than executors
     "ALTER TABLE decisions ADD COLUMN target TEXT;",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`status` is running, done, interrupted or failed; a running one whose writer died stays running."""
+    """`status` is running, done, interrupted or failed; it stays running if the writing process died."""
 
     id: str
     created: float
@@ -77,34 +77,23 @@ class Store:
     @classmethod
     @contextmanager
     def open(cls, path: str | Path) -> Iterator[Store]:
-        """The store in a file, made or brought to this version if need be."""
+        """Open the store in a file; creates or migrates it if necessary."""
         try:
             if str(path) != ":memory:":
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
             connection = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            migrate(connection, path)
         except (sqlite3.Error, OSError) as error:
             raise InvalidInput(f"cannot use {path} as a store of runs: {error}") from None
-        try:
+        with closing(connection):
+            try:
+                _write_ahead(connection)
+                migrate(connection, path)
+            except sqlite3.Error as error:
+                raise InvalidInput(f"cannot use {path} as a store of runs: {error}") from None
             yield cls(connection)
-        finally:
-            connection.close()
-
-    @contextmanager
-    def _whole(self) -> Iterator[None]:
-        """All of the block or nothing: what fails leaves no transaction open for the next one to trip over."""
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
     def begin(self, spec: RunSpec) -> str:
-        """A new run; its id sorts by time and is unique among runs started at once."""
+        """Begin a run. Its id sorts by time and is unique even among runs started in the same second."""
         created = time.time()
         stem = time.strftime("%Y%m%d-%H%M%S", time.localtime(created))
         for number in range(1000):
@@ -119,18 +108,18 @@ class Store:
 
     def append(self, run: str, tick: Tick) -> None:
         obs, decision = tick.observation, tick.decision
-        seen, steps = json.dumps(asdict(obs)), json.dumps([_plain_step(step) for step in tick.steps])
-        with self._whole():
+        observed, steps = json.dumps(asdict(obs)), json.dumps([_plain_step(step) for step in tick.steps])
+        with transaction(self._db):
             cursor = self._db.execute(
-                "INSERT INTO ticks (run, time, observation) VALUES (?, ?, ?)", (run, obs.time, seen)
+                "INSERT INTO ticks (run, time, observation) VALUES (?, ?, ?)", (run, obs.time, observed)
             )
             if decision is not None:
                 target = json.dumps(asdict(decision.target))
-                chosen = (decision.executors, tick.acted, decision.reason, steps, target)
+                decided = (decision.executors, tick.acted, decision.reason, steps, target)
                 self._db.execute(
                     "INSERT INTO decisions (tick, run, time, requested, executors, acted, reason, steps, target)"
                     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (cursor.lastrowid, run, obs.time, obs.requested, *chosen),
+                    (cursor.lastrowid, run, obs.time, obs.requested, *decided),
                 )
 
     def end(self, run: str, status: str, result: RunResult | None = None) -> None:
@@ -138,7 +127,7 @@ class Store:
         self._db.execute("UPDATE runs SET status = ?, result = ? WHERE id = ?", values)
 
     def remember(self, job: str, policy: str, memory: Mapping[str, Any]) -> None:
-        """Keep what a policy has learned about a job, in the place of what it had."""
+        """Store what a policy has learned about a job, replacing what was stored before."""
         values = (job, policy, time.time(), json.dumps(memory))
         self._db.execute("INSERT OR REPLACE INTO memories VALUES (?, ?, ?, ?)", values)
 
@@ -153,30 +142,30 @@ class Store:
         ]
 
     def run(self, id: str) -> Run:
-        """By its id, or `last`."""
+        """A run by its id, or the latest one as `last`."""
         runs = self.runs()
         if id == "last" and runs:
             return runs[-1]
         for run in runs:
             if run.id == id:
                 return run
-        known = ", ".join(run.id for run in runs[-5:]) or "none yet"
-        raise InvalidInput(f"no run {id!r} in the store (the last ones: {known})")
+        latest = ", ".join(run.id for run in runs[-5:]) or "none yet"
+        raise InvalidInput(f"no run {id!r} in the store (the last ones: {latest})")
 
     def ticks(self, run: str, after: int = 0) -> Iterator[tuple[int, Tick]]:
-        """Ticks with their numbers, those above `after` only: ask again with the last number to follow a live run."""
+        """Ticks with numbers above `after`. To follow a live run, call it again with the last number."""
         rows = self._db.execute(
             "SELECT number, observation, steps, acted FROM ticks LEFT JOIN decisions ON tick = number"
             " WHERE ticks.run = ? AND number > ? ORDER BY number",
             (run, after),
         )
-        for number, seen, chain, acted in rows:
-            yield number, Tick(observation(json.loads(seen)), steps(chain), bool(acted))
+        for number, observed, decided, acted in rows:
+            yield number, Tick(observation(json.loads(observed)), steps(decided), bool(acted))
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSink:
-    """Keeps every tick of a run."""
+    """Stores every tick of a run."""
 
     store: Store
     run: str
@@ -186,32 +175,69 @@ class StoreSink:
         self.store.append(self.run, tick)
 
 
+def _write_ahead(connection: sqlite3.Connection, attempts: int = 20) -> None:
+    """Use a write-ahead log: readers next to one writer. Unlike other statements, the switch does not wait for a
+    process that switches at the same time, so it is retried.
+    """
+    for attempt in range(attempts):
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError:
+            if attempt == attempts - 1:
+                raise
+            time.sleep(0.05)
+    connection.execute("PRAGMA synchronous=NORMAL")
+
+
 def migrate(connection: sqlite3.Connection, path: str | Path) -> None:
-    """Bring a store to this version, step by step, each whole or not at all; one of a later version is refused."""
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    """Bring a store to this version, each migration in a transaction. A store of a later version is refused.
+
+    The version is read again inside the transaction, as several processes may open a store at once.
+    """
+    while (version := _version(connection)) < len(MIGRATIONS):
+        with transaction(connection):
+            if _version(connection) != version:
+                continue
+            for statement in MIGRATIONS[version].split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {version + 1}")
     if version > len(MIGRATIONS):
         raise InvalidInput(
             f"{path} was written by a later version of Tidegate: its schema is {version}, this one reads"
             f" up to {len(MIGRATIONS)}"
         )
-    for number in range(version, len(MIGRATIONS)):
-        # executescript ends an open transaction, so this is one of its own
-        connection.executescript(f"BEGIN; {MIGRATIONS[number]} PRAGMA user_version = {number + 1}; COMMIT;")
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """Run the block in a transaction, which is rolled back if the block fails."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
 
 
 def _run(row: tuple[str, float, str, str, str | None]) -> Run:
     id, created, status, spec, result = row
-    found = decode(RunSpec, json.loads(spec), f"run {id}")
-    return Run(id, created, status, found, None if not result else _result(json.loads(result), id))
+    decoded = decode(RunSpec, json.loads(spec), f"run {id}")
+    return Run(id, created, status, decoded, None if not result else _result(json.loads(result), id))
 
 
 def _result(values: Any, id: str) -> RunResult | None:
-    """An earlier version kept an empty one where nothing was known."""
+    """Earlier versions stored an empty result if nothing was known."""
     return decode(RunResult, {"run": id, "status": "", **values}, f"run {id}") if values else None
 
 
 def observation(values: dict[str, Any]) -> Observation:
-    """From plain values, as they are stored."""
+    """An observation from its stored values."""
     values["per_executor"] = tuple(ExecutorSample(**v) for v in values["per_executor"])
     operators = ({**v, "upstream": tuple(v["upstream"])} for v in values["operators"])
     values["operators"] = tuple(OperatorSample(**v) for v in operators)
@@ -226,19 +252,19 @@ def _shape(values: Mapping[str, int] | None) -> ExecutorShape | None:
 
 
 def _plain_step(step: Step) -> dict[str, Any]:
-    """Levers of the target stand beside the reason, as they always did."""
+    """The stored form has the levers of the target next to the reason, as in earlier versions."""
     decision = step.decision
     levers = {**asdict(decision.target), "reason": decision.reason, "evidence": dict(decision.evidence)}
     return {"by": step.by, "decision": levers, "error": step.error}
 
 
 def steps(text: str | None) -> tuple[Step, ...]:
-    """Of a decision, from the JSON that is stored."""
+    """The steps of a decision from their stored JSON."""
     return tuple(_step(values) for values in json.loads(text or "[]"))
 
 
 def _step(values: Mapping[str, Any]) -> Step:
-    told = values["decision"]
-    levers = (told.get("per_operator"), told.get("batch_limit"), _shape(told.get("shape")))
-    decision = Decision(Target(told["executors"], *levers), told["reason"], told["evidence"])
+    stored = values["decision"]
+    levers = (stored.get("per_operator"), stored.get("batch_limit"), _shape(stored.get("shape")))
+    decision = Decision(Target(stored["executors"], *levers), stored["reason"], stored["evidence"])
     return Step(values["by"], decision, values.get("error"))

@@ -62,8 +62,8 @@ def knobs(policy: str, options: Options) -> list[Knob]:
     if policy == FIXED:
         return []
     definition = preset(policy)
-    own = [parameter for parameter in definition.own.values() if parameter.name not in EXCLUDED]
-    tunable = [*own, *(definition.guards[name] for name in GUARDS if name in definition.guards)]
+    parameters = [parameter for parameter in definition.own.values() if parameter.name not in EXCLUDED]
+    tunable = [*parameters, *(definition.guards[name] for name in GUARDS if name in definition.guards)]
     candidates = [_knob(parameter, options.get(parameter.name, parameter.default)) for parameter in tunable]
     return [knob for knob in candidates if knob is not None]
 

@@ -14,15 +14,6 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Costs:
-    """Seconds per batch, seconds per wave of tasks, and core-seconds per record."""
-
-    fixed: float
-    overhead: float
-    cost: float
-
-
-@dataclass(frozen=True, slots=True)
 class Layout:
     """Tasks and share of the work of each stage, and slots per executor. Without stages one full wave is assumed.
 

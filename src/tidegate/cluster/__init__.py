@@ -1,1 +1,1 @@
-"""Spark itself: sessions on an embedded or a given cluster, its executors and their processes, CPU quotas."""
+"""Spark sessions on an embedded or an existing cluster, executors and their processes, CPU quotas."""

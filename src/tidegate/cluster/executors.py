@@ -1,4 +1,4 @@
-"""The executors of an application: what is known of each, which to send away, and how a total is declared."""
+"""The executors of an application: their state, which ones to remove, and how to declare a total."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Executor:
     host: str
     cores: int
     active_tasks: int
-    #: task-seconds of the tasks that have ended
+    #: task-seconds of finished tasks
     task_time: float
     added: float
 
@@ -30,17 +30,17 @@ class Executor:
 
 
 class Scaling(Protocol):
-    """What of a driver changes executors."""
+    """The part of a driver that changes the number of executors."""
 
     def kill(self, executors: Sequence[str]) -> None: ...
     def request_total(self, executors: int) -> None: ...
 
 
 def declare(driver: Scaling, surplus: Sequence[Executor], total: int) -> None:
-    """Send the surplus away, then declare the total.
+    """Kill surplus executors, then declare the total.
 
-    The order matters (measured on Spark 4.3): requesting a total removes nobody, and killing lowers the total that
-    Spark holds. So executors are killed first and the total is declared after, always both.
+    The order matters (measured on Spark 4.3): requesting a total removes no executors, and killing executors lowers the
+    total that Spark keeps. So the total is always declared after killing.
     """
     if surplus:
         driver.kill([executor.id for executor in surplus])
@@ -50,8 +50,8 @@ def declare(driver: Scaling, surplus: Sequence[Executor], total: int) -> None:
 def victims(executors: Sequence[Executor], total: int) -> list[Executor]:
     """Victim selection: idle executors first, then the youngest, which are the least warm and hold the least state.
 
-    >>> known = [("0", 0, 1), ("1", 1, 2), ("2", 0, 3)]  # id, running tasks, when it came
-    >>> a, b, c = (Executor(id, "host", 1, tasks, 0.0, added) for id, tasks, added in known)
+    >>> rows = [("0", 0, 1), ("1", 1, 2), ("2", 0, 3)]  # id, running tasks, time added
+    >>> a, b, c = (Executor(id, "host", 1, tasks, 0.0, added) for id, tasks, added in rows)
     >>> [e.id for e in victims([a, b, c], total=1)]
     ['2', '0']
     """

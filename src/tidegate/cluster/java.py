@@ -1,4 +1,4 @@
-"""The Java that Spark will start: where it is and whether Spark 4.3 runs on it."""
+"""Finds the Java that Spark will use and checks that Spark 4.3 supports it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ class Java:
 
 
 def find_java() -> Java:
-    """JAVA_HOME's, else the one on the PATH, as Spark looks for it."""
+    """The Java of JAVA_HOME, else the one on the PATH, as Spark searches for it."""
     home = os.environ.get("JAVA_HOME")
-    named = str(Path(home) / "bin" / "java") if home else "java"
-    path = shutil.which(named)
+    command = str(Path(home) / "bin" / "java") if home else "java"
+    path = shutil.which(command)
     if path is None:
         place = f"JAVA_HOME={home} has no bin/java" if home else "no java on the PATH and no JAVA_HOME"
         raise EnvironmentMissing(f"Spark needs Java {_either()}, but there is {place}: {HOW}")
     try:
-        told = subprocess.run([path, "-version"], capture_output=True, text=True, check=False).stderr
+        output = subprocess.run([path, "-version"], capture_output=True, text=True, check=False).stderr
     except OSError as error:
         raise EnvironmentMissing(f"Spark needs Java {_either()}, but {path} does not run ({error}): {HOW}") from None
-    version = parse_version(told)
+    version = parse_version(output)
     if version is None or version not in SUPPORTED:
         raise EnvironmentMissing(
             f"Spark needs Java {_either()}, but {path} is {version or 'of unknown version'}: {HOW}"
@@ -41,13 +41,13 @@ def find_java() -> Java:
     return Java(Path(path), version)
 
 
-def parse_version(told: str) -> int | None:
+def parse_version(output: str) -> int | None:
     """
     >>> parse_version('openjdk version "17.0.15" 2025-04-15'), parse_version('java version "1.8.0_392"')
     (17, 8)
     """
-    found = re.search(r'version "(?:1\.)?(\d+)', told)
-    return int(found.group(1)) if found else None
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    return int(match.group(1)) if match else None
 
 
 def _either() -> str:

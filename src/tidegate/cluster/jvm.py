@@ -1,7 +1,7 @@
-"""The driver's JVM. The only file that reaches into py4j and into what PySpark keeps to itself.
+"""Access to the driver's JVM. This is the only module that uses py4j and private attributes of PySpark.
 
-PySpark has no public way to ask for executors, to read the driver's status store or to start a master; the classes used
-here are Spark 4.3's own, the same that its web page and its `local-cluster` mode use.
+PySpark has no public API to request executors, to read the driver's status store or to start a master. The classes used
+here are Spark 4.3's own, which its web UI and its `local-cluster` mode use as well.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["Driver", "JvmError", "Part", "forgotten", "is_classic", "is_open", "launch", "renew", "start_master"]
+__all__ = ["Driver", "JvmError", "Node", "forgotten", "is_classic", "is_open", "launch", "renew", "start_master"]
 
-#: a call into the JVM that failed, on either side
+#: a failed call into the JVM
 JvmError = Py4JError
 
-#: of the JVM that serves this process, one session after the other: the jars it was started with
+#: the jars that this process's JVM was started with; it serves one session after another
 _jars: set[str] = set()
 
 
 def is_classic(query: StreamingQuery, spark: SparkSession | None) -> bool:
-    """Whether query and session live in this process's driver; those of Spark Connect do not."""
+    """Whether query and session belong to a driver in this process, unlike those of Spark Connect."""
     return hasattr(query, "_jsq") and hasattr(spark, "_jsparkSession")
 
 
@@ -35,36 +35,36 @@ def is_open() -> bool:
 
 
 def forgotten(error: BaseException) -> bool:
-    """Whether a call failed because Spark no longer keeps the job or stage it asked for."""
+    """Whether a call failed because Spark no longer keeps the requested job or stage."""
     return isinstance(error, Py4JJavaError)
 
 
 def renew(jars: str) -> None:
-    """Let a JVM that was started without some jars give way to a new one: it finds a data source only in those it was
-    started with.
+    """Shut down a JVM that was started without some of the jars, so that a new one can start: a JVM finds data sources
+    only in the jars it was started with.
     """
-    wanted = set(filter(None, jars.split(",")))
+    required = set(filter(None, jars.split(",")))
     gateway = SparkContext._gateway
-    if gateway is not None and not wanted <= _jars:
+    if gateway is not None and not required <= _jars:
         gateway.shutdown()
-        gateway.proc.stdin.close()  # it ends with its input
+        gateway.proc.stdin.close()  # the JVM exits at the end of its input
         gateway.proc.wait()
         SparkContext._gateway = SparkContext._jvm = gateway = None
     if gateway is None:
         _jars.clear()
-        _jars.update(wanted)
+        _jars.update(required)
 
 
 def launch(settings: Mapping[str, str]) -> None:
-    """Start the JVM, if it does not run yet."""
+    """Start the JVM unless it is already running."""
     SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
 
 
 class Driver:
-    """Questions and requests to the driver of one Spark context. Each costs a millisecond or more on a busy machine.
+    """Queries and requests to the driver of one Spark context. Each call takes a millisecond or more on a busy machine.
 
-    Answers are read in the JVM as one JSON text each: no port, no proxy, no login, and a tenth of the REST interface's
-    time.
+    Each answer is serialised to JSON inside the JVM. Compared with Spark's REST API this needs no port, proxy or login,
+    and a tenth of the time.
     """
 
     def __init__(self, context: SparkContext) -> None:
@@ -77,7 +77,7 @@ class Driver:
         self._mapper.registerModule(getattr(module, "MODULE$"))
 
     def executors(self) -> list[dict[str, Any]]:
-        """Those that are alive, the driver's own included."""
+        """Live executors, including the driver's own entry."""
         listed: list[dict[str, Any]] = self._read(self._store.executorList(True))
         return listed
 
@@ -94,18 +94,18 @@ class Driver:
         return dict(self._read(self._store.executorSummary(id, attempt)))
 
     def kill(self, executors: Sequence[str]) -> None:
-        """Send executors away. It lowers the total that Spark holds: declare the wanted one afterwards."""
+        """Kill executors. This lowers the total that Spark keeps, so declare the desired total afterwards."""
         self._scala.killExecutors(self._jvm.PythonUtils.toSeq(list(executors)))
 
     def request_total(self, executors: int) -> None:
-        """Declare how many there shall be; removes nobody."""
+        """Declare the desired total; does not remove executors."""
         self._scala.requestTotalExecutors(executors, 0, self._jvm.PythonUtils.toScalaMap({}))
 
     def _read(self, value: Any) -> Any:
         return json.loads(self._mapper.writeValueAsString(value))
 
 
-class Part:
+class Node:
     """A master or worker of an embedded cluster, inside this process's JVM."""
 
     def __init__(self, environment: Any, conf: Any) -> None:
@@ -115,15 +115,15 @@ class Part:
     def url(self) -> str:
         return str(self._environment.address().toSparkURL())
 
-    def start_worker(self, host: str, size: tuple[int, int], folder: str, number: int) -> Part:
-        """A worker of this master; `size` is its cores and its memory in MiB."""
+    def start_worker(self, host: str, size: tuple[int, int], folder: str, number: int) -> Node:
+        """Start a worker for this master; `size` is its cores and its memory in MiB."""
         jvm: Any = SparkContext._jvm
         gateway: Any = SparkContext._gateway
         urls = gateway.new_array(jvm.java.lang.String, 1)
         urls[0] = self.url
         start = _singleton(jvm.org.apache.spark.deploy.worker, "Worker").startRpcEnvAndEndpoint
-        some, none = jvm.scala.Option.apply(number), jvm.scala.Option.empty()
-        return Part(start(host, 0, 0, *size, urls, folder, some, self._conf, none), self._conf)
+        worker_number, none = jvm.scala.Option.apply(number), jvm.scala.Option.empty()
+        return Node(start(host, 0, 0, *size, urls, folder, worker_number, self._conf, none), self._conf)
 
     def shutdown(self) -> None:
         self._environment.shutdown()
@@ -132,16 +132,16 @@ class Part:
         self._environment.awaitTermination()
 
 
-def start_master(host: str, conf: Mapping[str, str]) -> Part:
-    """A standalone master on a free port. The JVM must run."""
+def start_master(host: str, conf: Mapping[str, str]) -> Node:
+    """Start a standalone master on a free port. Requires a running JVM."""
     jvm: Any = SparkContext._jvm
     settings = jvm.org.apache.spark.SparkConf(False)
     for key, value in conf.items():
         settings.set(key, value)
     start = _singleton(jvm.org.apache.spark.deploy.master, "Master").startRpcEnvAndEndpoint
-    return Part(start(host, 0, 0, settings)._1(), settings)
+    return Node(start(host, 0, 0, settings)._1(), settings)
 
 
 def _singleton(package: Any, name: str) -> Any:
-    """A Scala object."""
+    """The instance of a Scala object."""
     return getattr(getattr(package, f"{name}$"), "MODULE$")

@@ -1,4 +1,4 @@
-"""Calls into the JVM that must work even after Ctrl-C."""
+"""Final calls into the JVM that must work even after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ log = logging.getLogger(__name__)
 
 
 def finish(what: str, call: Callable[[], object], patience: float = 60.0) -> None:
-    """Do a last thing to Spark, in a thread of its own, and go on after `patience` seconds or an error.
+    """Make a final call to Spark in a new thread; errors are logged, and after `patience` seconds it is abandoned.
 
-    A thread that was interrupted while it waited for the JVM would read the interrupted call's answer as the next
-    one's; a new thread has a new connection.
+    A thread that was interrupted while waiting for the JVM would take the answer of the interrupted call for that of
+    its next call. A new thread has a new connection.
     """
     thread = threading.Thread(target=_quietly, args=(what, call), daemon=True)
     thread.start()

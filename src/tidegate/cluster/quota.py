@@ -1,8 +1,7 @@
-"""A CPU quota for every executor on this machine, by control groups, so that more executors really are more capacity.
+"""CPU quotas for executors on this machine by control groups, so that more executors mean more capacity.
 
-Each executor's process tree gets a group of its own. It comes into force when the executor has used `warmup`
-CPU-seconds: starting up and compiling takes ten to twenty, which a real core gives in that many seconds and a quota
-of a sixth of one in two minutes.
+Each executor's process tree gets its own group, once the executor has used `warmup` CPU-seconds: starting and compiling
+takes 10 to 20 CPU-seconds, which would take two minutes with a quota of a sixth of a core.
 """
 
 from __future__ import annotations
@@ -21,13 +20,13 @@ log = logging.getLogger(__name__)
 PERIOD = 100_000  # µs, the kernel's default
 SWEEPS = 3
 
-#: CPU-seconds in which an executor starts and compiles its code
+#: CPU-seconds that an executor needs to start and to compile its code
 WARM = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """A folder of the kernel's in which groups with a CPU quota can be made."""
+    """A cgroup folder in which groups with a CPU quota can be created."""
 
     root: Path
     version: int
@@ -47,11 +46,11 @@ class Groups:
         inside = set(members.read_text().split())
         for process in processes:
             if str(process) not in inside:
-                with contextlib.suppress(ProcessLookupError):  # it ended while we looked
+                with contextlib.suppress(ProcessLookupError):  # the process has ended in the meantime
                     members.write_text(str(process))
 
     def remove(self, name: str) -> None:
-        """Its processes go back to the root; an unknown group is no error."""
+        """Remove a group, moving its processes to the root. An unknown group is not an error."""
         folder = self.root / name
         with contextlib.suppress(OSError):
             for process in (folder / "cgroup.procs").read_text().split():
@@ -64,7 +63,7 @@ class Groups:
 
 
 def find_groups(mounts: str | None = None) -> Groups | None:
-    """Where quotas can be set on this machine, or None. `mounts` is the text of /proc/mounts."""
+    """The folder in which quotas can be set on this machine, or None. `mounts` is the text of /proc/mounts."""
     text = mounts if mounts is not None else _mounts()
     for kind, folder, options in _control_groups(text):
         if kind == "cgroup" and "cpu" in options.split(","):
@@ -93,7 +92,7 @@ def _control_groups(mounts: str) -> Iterator[tuple[str, Path, str]]:
 
 
 def _works(groups: Groups) -> bool:
-    """Tried rather than deduced: rights, containers and controllers each can forbid it."""
+    """Whether a quota can be set. Tested by setting one, as permissions, containers and controllers can prevent it."""
     name = f"tidegate-probe-{os.getpid()}"
     try:
         if groups.version == 2:
@@ -109,15 +108,15 @@ def _works(groups: Groups) -> bool:
 
 @dataclass(slots=True)
 class Quotas:
-    """Keeps the executors of one application within `quota` cores each, until closed."""
+    """Limits the executors of one application to `quota` cores each, until closed."""
 
     groups: Groups
     application: str
     quota: float
-    #: CPU-seconds that an executor may use before it is bound
+    #: CPU-seconds that an executor may use before its quota applies
     warmup: float = WARM
     period: float = 1.0
-    #: executor -> how often its processes were put into its group
+    #: executor -> number of sweeps that put its processes into its group
     _bound: dict[str, int] = field(default_factory=dict)
     _stop: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -128,7 +127,7 @@ class Quotas:
         self._thread.start()
 
     def allowance(self, executor: str, cores: int) -> float:
-        """Cores that an executor may use now."""
+        """Cores that an executor may currently use."""
         return self.quota if executor in self._bound else float(cores)
 
     def close(self) -> None:
@@ -144,7 +143,7 @@ class Quotas:
         return f"tidegate-{os.getpid()}-{self.application}-"
 
     def _sweep(self) -> None:
-        """Remove groups whose Tidegate has died."""
+        """Remove groups left over by Tidegate processes that no longer exist."""
         for name in self.groups.names("tidegate-"):
             owner = name.split("-")[1]
             if owner.isdigit() and not Path(f"/proc/{owner}").exists():
@@ -159,7 +158,7 @@ class Quotas:
                 return
 
     def bind_now(self) -> None:
-        """Bind the executors that are there, warm or not."""
+        """Apply the quota to all present executors, warm or not."""
         warmup, self.warmup = self.warmup, 0.0
         try:
             for _ in range(SWEEPS):
@@ -168,21 +167,21 @@ class Quotas:
             self.warmup = warmup
 
     def apply(self) -> None:
-        """Bind the executors that are warm.
+        """Apply the quota to executors that are warm.
 
-        What a process in a group starts is in the group too; its processes are put there a few times because one that
+        Children of a process inherit its group. The process tree is put into the group several times, as a process that
         was just starting may have been missed.
         """
         running = find_executors(self.application)
         for executor, process in running.items():
-            name, times = self._prefix + executor, self._bound.get(executor, 0)
-            if times == 0:
+            name, sweeps = self._prefix + executor, self._bound.get(executor, 0)
+            if sweeps == 0:
                 if tree_cpu_seconds(process) < self.warmup:
                     continue
                 self.groups.make(name, self.quota)
-            if times < SWEEPS:
+            if sweeps < SWEEPS:
                 self.groups.put(name, tree(process))
-                self._bound[executor] = times + 1
+                self._bound[executor] = sweeps + 1
         for gone in self._bound.keys() - running.keys():
             self.groups.remove(self._prefix + gone)
             del self._bound[gone]
@@ -190,16 +189,16 @@ class Quotas:
 
 @contextlib.contextmanager
 def quotas(application: str, quota: float | None, warmup: float = WARM) -> Iterator[Quotas | None]:
-    """Quotas for as long as the block lasts; where they cannot be had, one warning, and None."""
+    """Quotas for the duration of the block; None, with a warning, if they cannot be set."""
     groups = find_groups() if quota is not None else None
     if quota is None or groups is None:
         if quota is not None:
             log.warning("CPU quotas need root and control groups with the cpu controller: running without them")
         yield None
         return
-    kept = Quotas(groups, application, quota, warmup)
-    kept.start()
+    limits = Quotas(groups, application, quota, warmup)
+    limits.start()
     try:
-        yield kept
+        yield limits
     finally:
-        kept.close()
+        limits.close()

@@ -1,6 +1,4 @@
-"""A Spark session on the embedded cluster or on a given master, with its executors there, and all of it gone
-afterwards.
-"""
+"""Spark sessions on an embedded cluster or an existing master: started with their executors, cleaned up afterwards."""
 
 from __future__ import annotations
 
@@ -29,14 +27,14 @@ from tidegate.cluster.processes import tree
 from tidegate.cluster.status import Status
 from tidegate.core import EnvironmentMissing, InvalidInput
 
-#: what an executor's JVM needs beside its heap, in MiB
+#: memory that an executor's JVM needs besides its heap, in MiB
 OVERHEAD = 100
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What to start. Without a master: the embedded cluster, which has room for `maximum` executors."""
+    """The session to start. Without a master, an embedded cluster with room for `maximum` executors is used."""
 
     initial: int = 1
     maximum: int = 4
@@ -57,7 +55,7 @@ class Cluster:
             "spark.executor.cores": str(self.cores),
             "spark.executor.memory": f"{self.memory}m",
             "spark.executor.instances": str(self.initial),
-            # short-lived, small executors: the quick compiler and the small collector start up in half the CPU time
+            # for small, short-lived executors the C1 compiler and the serial collector halve the CPU time of the start
             "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
             "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
             "spark.dynamicAllocation.enabled": "false",
@@ -78,7 +76,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def workspace() -> Iterator[Path]:
-    """A folder for checkpoints, shuffle files and logs that is gone afterwards, however the block ends."""
+    """A temporary folder for checkpoints, shuffle files and logs, removed at the end of the block."""
     folder = Path(tempfile.mkdtemp(prefix="tidegate-"))
     try:
         yield folder
@@ -88,7 +86,7 @@ def workspace() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
-    """The session, once its first executors have registered."""
+    """A session whose initial executors have registered."""
     _check(cluster)
     settings = cluster.settings(folder)
     os.environ["PYSPARK_PYTHON"] = sys.executable
@@ -99,7 +97,7 @@ def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
         embedded = None if cluster.master else stack.enter_context(_embedded(cluster, settings, folder))
         spark = connect(embedded.url if embedded else str(cluster.master), settings)
         stack.callback(finish, "stopping Spark", spark.stop)
-        # at once: a standalone master otherwise starts as many executors as it has room for
+        # immediately, as a standalone master otherwise starts as many executors as it has room for
         declare(Driver(spark.sparkContext), [], cluster.initial)
         for _ in range(cluster.initial, cluster.maximum if embedded else 0):
             assert embedded is not None
@@ -109,7 +107,7 @@ def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
 
 
 def _on_this_machine(master: str | None) -> bool:
-    """Then nothing needs to be reached from outside, and nothing listens there."""
+    """Whether the master runs on this machine, so that nothing needs to listen on external interfaces."""
     return master is None or urlsplit(master).hostname in (HOST, "localhost")
 
 
@@ -129,7 +127,7 @@ def _check(cluster: Cluster) -> None:
 
 
 def check_reachable(master: str) -> None:
-    """Any one of a list of masters will do. Spark itself would try for a minute and then hang up without a word."""
+    """Check that one of the masters answers. Spark itself would try for a minute and then fail without a message."""
     addresses = [urlsplit(f"spark://{part}") for part in master.removeprefix("spark://").split(",")]
     reasons = []
     for address in addresses:
@@ -153,20 +151,18 @@ def _taken(port: int) -> bool:
 
 @contextlib.contextmanager
 def jvm(settings: Mapping[str, str], folder: Path) -> Iterator[None]:
-    """The driver's JVM, its output in a file: Spark's log is no part of what a user came to see."""
+    """Start the driver's JVM with its output redirected to a file, as users should not see Spark's log."""
     if is_open():
         raise InvalidInput("a Spark session is already open in this process: attach to its query instead")
     renew(settings.get("spark.jars", ""))
-    with open(folder / "driver.log", "ab") as log, _output_to(log.fileno()), _nobody_left_behind():
+    with open(folder / "driver.log", "ab") as log, _output_to(log.fileno()), _no_orphans():
         launch(settings)
     yield
 
 
 @contextlib.contextmanager
-def _nobody_left_behind() -> Iterator[None]:
-    """End the processes that were started in the block if it is cut short: a JVM without its Python would wait for
-    ever.
-    """
+def _no_orphans() -> Iterator[None]:
+    """Kill processes started in the block if it is interrupted: a JVM without its Python process would wait forever."""
     before = set(tree(os.getpid()))
     try:
         yield
@@ -179,8 +175,8 @@ def _nobody_left_behind() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _output_to(file: int) -> Iterator[None]:
-    """Processes started in the block write their output there."""
-    kept = [os.dup(1), os.dup(2)]
+    """Redirect the output of processes started in the block to a file descriptor."""
+    copies = [os.dup(1), os.dup(2)]
     try:
         sys.stdout.flush()
         sys.stderr.flush()
@@ -188,21 +184,21 @@ def _output_to(file: int) -> Iterator[None]:
         os.dup2(file, 2)
         yield
     finally:
-        for number, copy in zip((1, 2), kept, strict=True):
-            os.dup2(copy, number)
+        for descriptor, copy in zip((1, 2), copies, strict=True):
+            os.dup2(copy, descriptor)
             os.close(copy)
 
 
 @contextlib.contextmanager
 def _embedded(cluster: Cluster, settings: Mapping[str, str], folder: Path) -> Iterator[EmbeddedCluster]:
     conf = {**settings, "spark.master.rest.enabled": "false"}
-    made = EmbeddedCluster(cores=cluster.cores, memory=cluster.memory + OVERHEAD, folder=folder / "work", conf=conf)
+    embedded = EmbeddedCluster(cores=cluster.cores, memory=cluster.memory + OVERHEAD, folder=folder / "work", conf=conf)
     try:
         for _ in range(cluster.initial):
-            made.add_worker()
-        yield made
+            embedded.add_worker()
+        yield embedded
     finally:
-        finish("stopping the embedded cluster", made.close)
+        finish("stopping the embedded cluster", embedded.close)
 
 
 def connect(master: str, settings: Mapping[str, str]) -> SparkSession:
@@ -216,7 +212,7 @@ def connect(master: str, settings: Mapping[str, str]) -> SparkSession:
         first = str(error).strip().splitlines()[0]
         raise EnvironmentMissing(f"Spark could not start on {master}: {first}") from error
     finally:
-        # PySpark puts its own in place, which cancels all jobs: what Ctrl-C means is the caller's to say
+        # PySpark installs its own handler, which cancels all jobs; handling Ctrl-C is up to the caller
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
 
@@ -226,10 +222,10 @@ def _await_executors(spark: SparkSession, cluster: Cluster, patience: float = 90
     while len(status.executors()) < cluster.initial:
         if time.monotonic() > deadline:
             raise EnvironmentMissing(
-                f"{cluster.initial} executors of {cluster.cores} cores and {cluster.memory} MiB were asked for,"
-                f" {len(status.executors())} came within {patience:g} s: has the cluster room for them?"
+                f"{cluster.initial} executors of {cluster.cores} cores and {cluster.memory} MiB were requested,"
+                f" {len(status.executors())} came within {patience:g} s: does the cluster have room for them?"
             )
         time.sleep(0.2)
     surplus = victims(status.executors(), cluster.initial)
-    if surplus and cluster.conf.get("spark.dynamicAllocation.enabled") != "true":  # else Spark sees to it
+    if surplus and cluster.conf.get("spark.dynamicAllocation.enabled") != "true":  # otherwise Spark removes them itself
         declare(Driver(spark.sparkContext), surplus, cluster.initial)

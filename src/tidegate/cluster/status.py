@@ -1,4 +1,4 @@
-"""Executors and stages, from the driver's own status store, which Spark keeps whether or not its web page is on."""
+"""Executors and stages from the driver's status store, which Spark keeps even if its web UI is off."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tidegate.cluster.jvm import Driver, JvmError, forgotten
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A finished stage: `tasks` is its width, `reruns` how many task attempts were more than one each."""
+    """A finished stage: `tasks` is its number of tasks, `reruns` the number of additional task attempts."""
 
     id: int
     tasks: int
     reruns: int
     records_in: int
     records_out: int
-    #: task-seconds, and CPU-seconds of the JVM
+    #: task-seconds, and JVM CPU-seconds
     run_time: float
     cpu_time: float
     #: executor id -> records read
@@ -44,19 +44,19 @@ class Stage:
 
 
 class Status:
-    """Asks the driver of one Spark context; few calls are made, as each costs time."""
+    """The status of one Spark context. Makes as few calls to the driver as possible, since each takes time."""
 
     def __init__(self, context: SparkContext) -> None:
         self._driver = Driver(context)
 
     def executors(self) -> list[Executor]:
-        """The live ones, the driver left out, oldest first."""
+        """Live executors without the driver, oldest first."""
         live = [Executor.parse(e) for e in self._driver.executors() if e["id"] != "driver" and e["isActive"]]
         return sorted(live, key=lambda e: (e.added, e.id))
 
     def finished_jobs(self, group: str, after: int) -> list[Mapping[str, Any]] | None:
-        """A query's jobs with ids above `after` that have ended, oldest first; a query's jobs are grouped by its run
-        id. None where Spark has forgotten them: it keeps only so many.
+        """Finished jobs of a query with ids above `after`, oldest first; `group` is the query's run id. None if Spark
+        no longer keeps them, as it retains a limited number.
         """
         ended: list[Mapping[str, Any]] = []
         try:
@@ -72,7 +72,7 @@ class Status:
         return ended
 
     def stages(self, jobs: Sequence[Mapping[str, Any]]) -> list[Stage] | None:
-        """The stages of jobs that really ran, in their order; None where Spark has forgotten one."""
+        """The stages of jobs that were not skipped, in order; None if Spark no longer keeps one of them."""
         ids = sorted({int(id) for job in jobs for id in job["stageIds"]})
         try:
             return [stage for stage in map(self._stage, ids) if stage is not None]

@@ -1,1 +1,1 @@
-"""Policies side by side: a grid of runs, executed and kept, summed up over seeds."""
+"""Comparisons of policies: a grid of runs, executed, stored, and summarised over seeds."""

@@ -97,7 +97,7 @@ COLUMNS: tuple[Column, ...] = (
         _decimal,
         "Worker-seconds divided by those of the oracle. The oracle knows the whole workload in advance and uses the"
         " fewest worker-seconds that keep latency within the SLO, the time that a rescale takes included. 1.00 cannot"
-        " be beaten without more late records; 1.50 is half as much again.",
+        " be beaten without more late records; 1.50 means 50 % more.",
         overall=True,
         group="Resources",
         terminal="{:.2f}".format,
@@ -136,7 +136,7 @@ COLUMNS: tuple[Column, ...] = (
         figure(lambda f: f.slo.violated),
         _fine,
         "Share of all records whose latency was above the SLO, its violations. A record that still"
-        " waited at the end counts with the time that it had waited: outages are counted, never dropped.",
+        " waited at the end counts with the time it had waited, so outages are counted and never dropped.",
         overall=True,
         group="SLO",
         terminal="{:.1%}".format,
@@ -191,8 +191,8 @@ COLUMNS: tuple[Column, ...] = (
         "rescales",
         figure(lambda f: f.rescales.count),
         lambda value: f"{round(value, 1):g}" if value < 1000 else count(value),
-        "Times that the policy asked for another number of executors. Its actions are counted, not the executors that"
-        " come and go on the way.",
+        "How often the policy requested another number of executors. Its actions are counted, not the executors that"
+        " come and go as a result.",
         overall=True,
         group="Actions",
         terminal="{:.1f}".format,
@@ -246,8 +246,8 @@ COLUMNS: tuple[Column, ...] = (
         "profile",
         lambda run: run.profiling.worker_seconds if run.profiling else None,
         count,
-        "Worker-seconds of the profiling runs that a policy needs before it can work. They are not counted elsewhere: a"
-        " profile is made once for a job.",
+        "Worker-seconds of the profiling runs that a policy needs before it can work. They are not counted elsewhere,"
+        " as a job is profiled only once.",
         group="Before",
     ),
 )

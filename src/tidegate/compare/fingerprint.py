@@ -35,8 +35,8 @@ def specification(grid: Grid) -> dict[str, Any]:
     return spec if _only_spark(grid) else {**spec, CODE: _code()}
 
 
-def _plain(item: Item, own: str) -> dict[str, Any]:
-    return {"name": item.name, "label": item.label, own: dict(item.values)}
+def _plain(item: Item, values_key: str) -> dict[str, Any]:
+    return {"name": item.name, "label": item.label, values_key: dict(item.values)}
 
 
 def _only_spark(grid: Grid) -> bool:

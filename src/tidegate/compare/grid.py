@@ -194,5 +194,5 @@ def _distinct(place: str, key: str, items: Sequence[Item]) -> tuple[Item, ...]:
 
 
 def _full(item: Item) -> str:
-    own = (f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in item.values.items())
-    return " ".join((item.label, *own)).replace("/", "_")
+    extra = (f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}" for key, value in item.values.items())
+    return " ".join((item.label, *extra)).replace("/", "_")

@@ -53,7 +53,7 @@ class Pool(Generic[Part, Done]):
 
 def _rest(futures: Iterable[Future[list[Done]]]) -> list[Done]:
     successful = [future for future in futures if not future.cancelled() and future.exception() is None]
-    return [done for future in successful for done in future.result()]
+    return [result for future in successful for result in future.result()]
 
 
 def _begin(do: Callable[[Any], Iterable[Any]], stop: Event) -> None:
@@ -79,8 +79,8 @@ def _work(part: Any) -> list[Any]:
     results: list[Any] = []
     if stop.is_set():
         return results
-    for done in do(part):
-        results.append(done)
+    for result in do(part):
+        results.append(result)
         if stop.is_set():
             break
     return results

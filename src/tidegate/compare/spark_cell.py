@@ -11,8 +11,6 @@ from tidegate.compare.cells import Cell
 from tidegate.compare.curves import curves
 from tidegate.experiment.settings import Experiment
 from tidegate.runner.spark_run import run
-from tidegate.score.recorder import TraceRecorder
-from tidegate.score.trace import Cumulative
 from tidegate.store import Store
 
 #: in a comparison on Spark, the policy name for Spark's own dynamic allocation, the obvious baseline
@@ -24,15 +22,12 @@ def run_cell(cell: Cell, store: Path, say: Callable[[str], None]) -> CellResult:
     cluster, as executors already warmed up by another policy would distort the comparison.
     """
     e = as_native(cell.experiment)
-    recorder = TraceRecorder(native=e.mode == "native")
     with Store.open(store) as runs:
-        outcome = run(e, runs, say, (recorder,))
-        start = runs.run(outcome.run).spec.start if outcome.run else None
-    if outcome.status == "interrupted" or outcome.result is None:
+        outcome = run(e, runs, say)
+    if outcome.status == "interrupted" or outcome.result is None or outcome.trace is None:
         raise KeyboardInterrupt
     result = replace(labelled(cell, outcome.result), stored=outcome.run)
-    trace = recorder.trace(start or 0.0, None if e.external_source else Cumulative.of(e.load()))
-    return CellResult(result, curves(cell, trace, None) if cell.drawn else None)
+    return CellResult(result, curves(cell, outcome.trace, None) if cell.drawn else None)
 
 
 def as_native(e: Experiment) -> Experiment:

@@ -1,7 +1,7 @@
-"""A job on a cluster, under a load that can be changed: what runs, profiling, planning and fault injection act on.
+"""Deployments: a job on a cluster under a changeable load, used by runs, profiling, planning and fault injection.
 
-`simulated` and `spark` have the same shape. A deployment has an `engine` and a `clock` for the driver, is offered
-loads, can be started again in another shape, and leaves a trace.
+`simulated` and `spark` have the same interface. A deployment has an `engine` and a `clock` for the control loop, can be
+offered loads, can be redeployed in another shape, and provides a trace.
 """
 
 from tidegate.deployment.port import ClusterShape, Deployment

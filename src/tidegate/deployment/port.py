@@ -1,4 +1,4 @@
-"""What every deployment can do."""
+"""The interface of deployments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tidegate.workloads import Shape
 
 @dataclass(frozen=True, slots=True)
 class ClusterShape:
-    """What a job is started on: executors at the start, how large each is, and its partitions (0: the job's own)."""
+    """The cluster of a job: initial executors, their size, and partitions (0: keep the job's own)."""
 
     executors: int = 1
     executor: ExecutorShape = field(default_factory=ExecutorShape)
@@ -21,7 +21,7 @@ class ClusterShape:
 
 
 class Deployment(Protocol):
-    """A job that runs. `engine` and `clock` are what the driver needs; after `redeploy` they are new ones."""
+    """A running job. `engine` and `clock` are for the control loop; `redeploy` replaces them."""
 
     @property
     def engine(self) -> Engine: ...
@@ -29,12 +29,12 @@ class Deployment(Protocol):
     def clock(self) -> Clock: ...
 
     def offer(self, load: Shape) -> None:
-        """Offer this load from now on, from its beginning, in the place of what was offered until now."""
+        """Offer a load, from its beginning, instead of the current one."""
 
     def redeploy(self, shape: ClusterShape) -> None:
-        """Start again in another shape. Records go on where they were; state goes with the partitions' number."""
+        """Restart in another shape. Records continue where they were; changing the partitions loses the state."""
 
     def trace(self, recorder: TraceRecorder) -> RunTrace:
-        """What a recorder of its ticks saw, with what was offered."""
+        """The trace of a recorder that received the ticks, with the offered load."""
 
     def close(self) -> None: ...

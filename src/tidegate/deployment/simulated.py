@@ -1,4 +1,4 @@
-"""A job on a simulator, as a deployment; and a whole run of an experiment on it."""
+"""Deployments on a simulator, and whole simulated runs of an experiment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tidegate.workloads import Shape
 
 
 class SimulatedDeployment:
-    """The experiment's own load is offered from the start; its policy does not matter here."""
+    """Offers the experiment's own load from the start; its policy is not used."""
 
     def __init__(self, e: Experiment) -> None:
         self._experiment = e
@@ -28,7 +28,7 @@ class SimulatedDeployment:
 
     @property
     def clock(self) -> SimulatedEngine:
-        """Engine and clock are one."""
+        """The engine is its own clock."""
         return self.engine
 
     def offer(self, load: Shape) -> None:
@@ -38,39 +38,39 @@ class SimulatedDeployment:
         self._until = now + load.duration
 
     def redeploy(self, shape: ClusterShape) -> None:
-        """A model knows one size of executors and one number of partitions: others are other models."""
+        """Only before the run has started, and not with another executor size, as a model is fitted to one size."""
         e = self._experiment
         if shape.executor != replace(shape.executor, cores=e.cores, memory=e.memory):
-            raise InvalidInput(f"engine {e.engine}: its model is of executors of {e.cores} cores, not {shape.executor}")
+            raise InvalidInput(f"engine {e.engine}: its model has executors of {e.cores} cores, got {shape.executor}")
         if self.engine.time > 0:
-            raise InvalidInput(f"engine {e.engine}: it can be deployed anew only before it has run")
+            raise InvalidInput(f"engine {e.engine}: it can be redeployed only before it has run")
         self._experiment = replace(e, initial=shape.executors, partitions=shape.partitions or e.partitions)
         self.engine = simulator(self._experiment)
 
     def trace(self, recorder: TraceRecorder) -> RunTrace:
-        seen = recorder.trace(arrivals=self._arrivals, until=self._until, finished=self.engine.finished())
-        return replace(seen, failures=self._experiment.failures)
+        recorded = recorder.trace(arrivals=self._arrivals, until=self._until, finished=self.engine.finished())
+        return replace(recorded, failures=self._experiment.failures)
 
     def close(self) -> None:
-        """Nothing is left of a simulation."""
+        """Nothing to do."""
 
 
 def _joined(before: Cumulative, now: float, after: Cumulative) -> Cumulative:
-    """One load until now, then another."""
+    """One load until `now`, then another."""
     if now == 0.0:
         return after
-    base, kept = float(before.by(now)), before.times < now
-    times = np.concatenate([before.times[kept], after.times + now])
-    return Cumulative(times, np.concatenate([before.totals[kept], after.totals + base]))
+    base, past = float(before.by(now)), before.times < now
+    times = np.concatenate([before.times[past], after.times + now])
+    return Cumulative(times, np.concatenate([before.totals[past], after.totals + base]))
 
 
 def simulate(e: Experiment, scaler: Autoscaler | None = None, sinks: Sequence[Sink] = ()) -> RunTrace:
-    """Run the experiment on its simulator, with its own policy unless another autoscaler is given.
+    """Run the experiment on its simulator, with its own policy unless another autoscaler is passed.
 
-    A policy that needs a profile must have one: `profiling.with_profile` sees to it.
+    A policy that needs a profile must have one: see `profiling.with_profile`.
     """
     deployment, recorder = SimulatedDeployment(e), TraceRecorder()
-    chosen = e.autoscaler() if scaler is None else scaler
+    autoscaler = e.autoscaler() if scaler is None else scaler
     engine = deployment.engine
-    drive(engine, chosen, engine, (recorder, *sinks), period=e.period, act=e.mode == "active")
+    drive(engine, autoscaler, engine, (recorder, *sinks), period=e.period, act=e.mode == "active")
     return deployment.trace(recorder)

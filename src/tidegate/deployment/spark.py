@@ -1,6 +1,7 @@
-"""A job on Spark, as a deployment: its query, its engine, and the session that both need.
+"""Deployments on Spark: a query, its engine, and the session that both need.
 
-A host is one Spark session, on which jobs are deployed one after another: starting Spark once serves many short runs.
+A host is one Spark session, on which jobs are deployed one after another, so that many short runs share one start of
+Spark.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from tidegate.spark.engine import SparkEngine, Watching
 from tidegate.verify.query_sinks import NoopSink, QuerySink
 from tidegate.workloads import Shape
 
-#: seconds to wait for a moment without a batch
+#: seconds to wait for a moment without a running batch
 QUIET = 20.0
-#: records of each partition on which a query is warmed up
+#: records per partition to warm up a query
 WARM_UP = 20_000
 
 
 class SparkHost:
-    """A session with its executors and their quotas; open from `open` to `close`, and anew after `reshape`."""
+    """A session with its executors and their quotas, from `open` to `close`; `reshape` starts a new session."""
 
     def __init__(self, e: Experiment, folder: Path, conf: dict[str, str] | None = None) -> None:
         self.folder = folder
@@ -54,17 +55,17 @@ class SparkHost:
         register(self.spark)
 
     def bind(self) -> None:
-        """From now on each executor keeps to its quota, once it is warm."""
+        """Apply the quota to each executor from now on, once it is warm."""
         application = str(self.spark.sparkContext.applicationId)
         self.quotas = self._open.enter_context(quotas(application, self._quota, self._grace))
 
     def release(self) -> None:
-        """Quotas no longer hold: what follows is not measured."""
+        """Remove the quotas, for work that is not measured."""
         if self.quotas is not None:
             self.quotas.close()
 
     def reshape(self, shape: ClusterShape) -> None:
-        """Another session, with executors of another size."""
+        """Start another session with executors of another size."""
         self.close()
         self._cluster = replace(
             self._cluster,
@@ -79,7 +80,7 @@ class SparkHost:
             self.bind()
 
     def workspace(self) -> Path:
-        """A folder of its own for each deployment."""
+        """A new folder for a deployment."""
         self._deployed += 1
         folder = self.folder / f"deployment-{self._deployed}"
         folder.mkdir()
@@ -92,7 +93,7 @@ class SparkHost:
 
 @contextmanager
 def spark_host(e: Experiment, folder: Path, conf: dict[str, str] | None = None) -> Iterator[SparkHost]:
-    """A host for an experiment's job, gone afterwards."""
+    """A host for an experiment's job, closed at the end of the block."""
     host = SparkHost(e, folder, conf)
     try:
         host.open()
@@ -104,7 +105,7 @@ def spark_host(e: Experiment, folder: Path, conf: dict[str, str] | None = None) 
 class SparkDeployment:
     """The query of an experiment's job on a host, from `start` to `close`.
 
-    `feed` has the records, `sink` takes the result. A deployment without a feed of its own gets the embedded one.
+    `feed` provides the records and `sink` receives the result. The default feed is the embedded source.
     """
 
     def __init__(self, host: SparkHost, e: Experiment, feed: Feed | None = None, sink: QuerySink | None = None) -> None:
@@ -119,7 +120,7 @@ class SparkDeployment:
         self.start_time = 0.0
 
     def start(self, at: float | None = None) -> None:
-        """Start the query; the workload begins at `at`, by default now."""
+        """Start the query. The workload begins at `at`, by default now."""
         e = self.experiment
         self.start_time = time.time() if at is None else at
         if isinstance(self.feed, Embedded) and not self.feed.schedule.segments:
@@ -153,13 +154,13 @@ class SparkDeployment:
         self.feed.offer(load, time.time())
 
     def resume(self) -> None:
-        """Go on from the checkpoint of a query that failed; all that was counted counts."""
+        """Continue from the checkpoint of a failed query. All counts are kept."""
         self.query = self._start_query()
         self.engine.resume(self.query)
 
     def redeploy(self, shape: ClusterShape) -> None:
-        """Stop between two batches and start again on a new session. With another number of partitions the checkpoint
-        cannot be used again: the query goes on with the next record, without its state.
+        """Stop between two batches and restart on a new session. With another number of partitions the checkpoint
+        cannot be reused: the query continues with the next record, but without its state.
         """
         self.end()
         self.engine.close()
@@ -184,8 +185,8 @@ class SparkDeployment:
         self.engine.log = log
 
     def end(self, sinks: Sequence[Sink] = ()) -> None:
-        """Stop the query between two batches, and take in its last reports: a batch that was cut short could have
-        written rows that nobody counts.
+        """Stop the query between two batches and process its last reports. An interrupted batch could have written rows
+        that are not counted.
         """
         deadline = time.monotonic() + QUIET
         while self.query.isActive and self.query.status["isTriggerActive"] and time.monotonic() < deadline:
@@ -201,19 +202,19 @@ class SparkDeployment:
             return
 
     def trace(self, recorder: TraceRecorder) -> RunTrace:
-        """Where the records are somebody else's, arrivals are read off the batches."""
+        """For external records, arrivals are derived from the batches."""
         if isinstance(self.feed, Embedded):
             return recorder.trace(self.start_time, self.feed.schedule.arrivals(self.start_time))
         return recorder.trace(self.start_time)
 
     def agrees(self) -> bool:
-        """Whether the result equals that of one batch query over the same records."""
+        """Whether the result equals that of a batch query over the same records."""
         expected = self.job.build(self.feed.table(self.host.spark))
         verdict = self.sink.agrees(self.host.spark, self.engine, expected)
         return verdict and self.engine.log.rows_dropped == 0
 
     def stop(self) -> None:
-        """No longer watch or scale; what was seen stays."""
+        """Stop watching and scaling. Collected data stays available."""
         self.clock.stop.set()
         if hasattr(self, "engine"):
             self.engine.close()
@@ -230,10 +231,10 @@ def embedded_feed(e: Experiment, file: Path) -> Embedded:
 
 
 def warm_up(host: SparkHost, e: Experiment) -> None:
-    """The same query on a few records that are all there at once: compiled code and Python workers, but no history."""
-    calm = replace(e, workload="constant", noise=0.0, workload_seed=None, mode="monitor", kafka=None)
-    brief = replace(calm, duration=1.0, peak=float(WARM_UP * e.partition_count), limit=0)
-    deployment = SparkDeployment(host, brief)
+    """Run the query on a few records, all available at once, to compile its code and to start Python workers."""
+    neutral = replace(e, workload="constant", noise=0.0, workload_seed=None, mode="monitor", kafka=None)
+    short = replace(neutral, duration=1.0, peak=float(WARM_UP * e.partition_count), limit=0)
+    deployment = SparkDeployment(host, short)
     try:
         deployment.start(at=time.time() - 1)
         deployment.query.processAllAvailable()

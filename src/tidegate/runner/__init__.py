@@ -1,4 +1,4 @@
-"""One run: a job under a workload with a policy, on real Spark or simulated; stored as it goes, scored at its end."""
+"""Runs of a job under a workload with a policy, on Spark or simulated: stored while they run, scored at the end."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ __all__ = ["Outcome", "Say", "run"]
 
 
 def run(experiment: Experiment, store: Store, say: Say, sinks: Sequence[Sink] = ()) -> Outcome:
-    """Run an experiment on its engine. Whatever ends it, what was seen is in the store."""
-    # each only for those who use it: Spark and the simulators are a second of imports
+    """Run an experiment on its engine. However it ends, everything observed is in the store."""
+    # imported only when needed, as Spark and the simulators take a second to import
     if experiment.engine == "spark":
         from tidegate.runner import spark_run  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""The demo: a load that suits the machine it runs on, whichever that is.
+"""The demo: a load that is adapted to the machine it runs on.
 
-What one executor can do here and now is measured first, with everything waiting; then a tide is offered that needs one
-executor at its lowest and two to three at its highest. Both run on one Spark session.
+First the capacity of one executor is measured with a full backlog; then a tide is offered that needs one executor at
+its lowest and two to three at its highest point. Both run on the same Spark session.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tidegate.runner.spark_run import run_on
 from tidegate.score.recorder import TraceRecorder
 from tidegate.store import Store
 
-#: of the tide, s
+#: length of the tide, s
 DURATION = 150.0
-#: batches of the measurement that count, after the first, and how long it may take, s
+#: batches to measure, after the first one, and maximum length of the measurement, s
 BATCHES, LONGEST = 4, 40.0
-#: more than any executor can do, records/s
+#: more than any executor can process, records/s
 PLENTY = 20_000_000.0
-#: the tide's height, in executors at full speed: at the policy's target that takes three
+#: height of the tide in executors at full speed; the policy's target requires three for it
 PEAK = 1.5
-#: of a core, all executors together; the rest is for the driver and whoever else is there
+#: share of the machine's cores for all executors; the rest is for the driver and other processes
 SHARE = 0.55
 
 
@@ -38,9 +38,9 @@ class View(Sink, Protocol):
 
 
 def demo_experiment(duration: float = DURATION) -> Experiment:
-    """Of which only the rate is still to be found.
+    """The experiment of the demo, without its rate.
 
-    A tide of minutes, not of a day: everything that Kubernetes counts in minutes is counted in seconds.
+    The tide takes minutes instead of a day, so everything that takes minutes on Kubernetes takes seconds here.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return Experiment(
@@ -54,7 +54,7 @@ def demo_experiment(duration: float = DURATION) -> Experiment:
 
 
 def run(e: Experiment, store: Store, view: View) -> Outcome:
-    """Start Spark, measure, run."""
+    """Start Spark, measure the capacity, and run the demo."""
     with workspace() as folder:
         view.say("starting Spark on an embedded cluster with 1 executor")
         try:
@@ -73,7 +73,7 @@ def run(e: Experiment, store: Store, view: View) -> Outcome:
 
 
 def capacity(host: SparkHost, e: Experiment) -> float:
-    """Records per second of one executor under its quota, with more waiting than it can do."""
+    """Records per second of one executor under its quota, with a full backlog."""
     if host.quotas is not None:
         host.quotas.bind_now()
     probe = replace(

@@ -1,4 +1,4 @@
-"""A stored run as an engine: what a policy would have decided on what was seen then."""
+"""Replays a stored run: what a policy would have decided on its observations."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tidegate.core import Decision, Lever, Observation, QueryEnded, Tick
 
 @dataclass(slots=True)
 class Recorded:
-    """Engine and clock in one: an observation for each period, whatever is asked for.
+    """Engine and clock of a replay: one observation per period, regardless of decisions.
 
-    Its clock counts periods: a real one is late by a few thousandths of a second each time, and never early.
+    The clock counts periods, since recorded times are late by a few milliseconds each, and never early.
     """
 
     observations: Sequence[Observation]
     period: float = 1.0
-    _seen: int = 0
+    _replayed: int = 0
     _time: float = 0.0
 
     def now(self) -> float:
@@ -32,16 +32,16 @@ class Recorded:
         return frozenset(Lever)
 
     def observe(self) -> Observation:
-        if self._seen == len(self.observations):
+        if self._replayed == len(self.observations):
             raise QueryEnded("the recording is over")
-        self._seen += 1
-        return self.observations[self._seen - 1]
+        self._replayed += 1
+        return self.observations[self._replayed - 1]
 
     def scale(self, decision: Decision) -> None:
-        """What was, was."""
+        """Ignored, as the recording cannot change."""
 
 
 def replay(observations: Sequence[Observation], scaler: Autoscaler, period: float = 1.0) -> Iterator[Tick]:
-    """The loop over what was seen then, every `period` seconds."""
+    """Run the loop over recorded observations, one every `period` seconds."""
     engine = Recorded(observations, period)
     return ticks(engine, scaler, engine, period=period)

@@ -1,4 +1,4 @@
-"""A simulated run that is stored, scored and shown like a real one."""
+"""Simulated runs, which are stored, scored and displayed like real ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tidegate.store import Store, StoreSink
 
 
 def run(e: Experiment, store: Store, say: Say, sinks: Sequence[Sink] = ()) -> Outcome:
-    """Simulate, store each tick, score."""
+    """Simulate an experiment, store each tick, and score it."""
     spec = e.spec(start=0.0)
     id = store.begin(spec)
     say(f"run {id}: {e.job} under {e.workload}, {e.policy}, {e.duration:g} s, simulated")
@@ -37,4 +37,4 @@ def run(e: Experiment, store: Store, say: Say, sinks: Sequence[Sink] = ()) -> Ou
         profiling=cost(e),
     )
     store.end(id, "done", result)
-    return Outcome(id, "done", result)
+    return Outcome(id, "done", result, trace)

@@ -1,4 +1,4 @@
-"""A run on Spark, from the start of its cluster to its score."""
+"""Runs on Spark, from the start of the cluster to the score."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ from tidegate.sources.kafka_topic import Topic
 from tidegate.store import Store, StoreSink
 from tidegate.verify.query_sinks import KafkaSink
 
-#: seconds from now to the workload's start, in which query and producer come up
+#: seconds for query and producer to start before the workload begins
 LEAD = 3.0
 
 
 def run(e: Experiment, store: Store, say: Say, sinks: Sequence[Sink] = ()) -> Outcome:
-    """Start Spark, stream, scale, verify, score. Whatever ends it, what was seen is in the store, and Spark is gone."""
+    """Start Spark, stream, scale, verify and score. However it ends, observations are stored and Spark is stopped."""
     with workspace() as folder:
         return _SparkRun(e, store, say, sinks).outcome(folder)
 
 
 def run_on(host: SparkHost, e: Experiment, store: Store, say: Say, sinks: Sequence[Sink] = ()) -> Outcome:
-    """The same on a host that is there already, warm and bound to its quotas."""
+    """Like `run`, on an existing host that is warm and has its quotas applied."""
     return _SparkRun(e, store, say, sinks).outcome(host.folder, host)
 
 
 class _SparkRun:
-    """A run while it lasts."""
+    """The state of a run in progress."""
 
     def __init__(self, e: Experiment, store: Store, say: Say, sinks: Sequence[Sink]) -> None:
         self._experiment, self._store, self._say = e, store, say
@@ -51,7 +51,7 @@ class _SparkRun:
         self._start = time.time()
         self._spec = e.spec()
         self._run: str | None = None
-        #: version of Spark's Kafka connector, which may be another than Spark's own
+        #: version of Spark's Kafka connector, which may differ from Spark's own
         self._connector: str | None = None
         self._result = RunResult("", "running")
 
@@ -84,7 +84,7 @@ class _SparkRun:
 
     @contextmanager
     def _topic(self) -> Iterator[KafkaFeed]:
-        """The topic and, waiting for its start, the producer: before Spark, which would be started in vain without."""
+        """The topic, and the producer waiting for its start. Opened before Spark, which would be useless without it."""
         e = self._experiment
         assert e.kafka
         kind = events(**e.event_options())
@@ -101,9 +101,9 @@ class _SparkRun:
     def _jars(self) -> dict[str, str]:
         if self._experiment.kafka is None:
             return {}
-        found = connector(say=self._say)
-        self._connector = found.version
-        return {"spark.jars": ",".join(str(jar) for jar in found.jars)}
+        kafka = connector(say=self._say)
+        self._connector = kafka.version
+        return {"spark.jars": ",".join(str(jar) for jar in kafka.jars)}
 
     def _stream(self, host: SparkHost, topic: KafkaFeed | None) -> None:
         e = self._experiment
@@ -130,15 +130,15 @@ class _SparkRun:
             deployment.close()
 
     def _follow(self, deployment: SparkDeployment, scaler: Autoscaler, topic: KafkaFeed | None) -> bool:
-        """True at the run's end; False where the query failed and may go on from its checkpoint."""
+        """Follow the query. True at the end of the run; False if it failed and can be resumed from its checkpoint."""
         e = self._experiment
         sinks: tuple[Sink, ...] = (self._recorder, StoreSink(self._store, str(self._run)), *self._others)
 
         def over(tick: Tick | None) -> bool:
             if topic:
                 topic.look()
-            passed = time.time() - self._start
-            return passed >= e.duration and (self._drained(deployment) or passed >= e.duration + e.drain)
+            elapsed = time.time() - self._start
+            return elapsed >= e.duration and (self._drained(deployment) or elapsed >= e.duration + e.drain)
 
         try:
             drive(deployment.engine, scaler, deployment.clock, sinks, act=e.mode == "active", until=over)
@@ -181,4 +181,4 @@ class _SparkRun:
             sink=checked.sink,
         )
         self._store.end(self._run, status, result)
-        return Outcome(self._run, status, result)
+        return Outcome(self._run, status, result, trace)

@@ -29,6 +29,13 @@ T = TypeVar("T", RunSpec, RunResult)
 VERSION = 1
 #: left out of the JSON where they are None
 OPTIONAL = frozenset({"kafka", "sink", "profiling", "late", "stored", "error"})
+WORDS: Mapping[Any, str] = {
+    bool: "true or false",
+    str: "text",
+    float: "a number",
+    int: "a whole number",
+    Mapping: "an object",
+}
 FIGURES = tuple(field.name for field in fields(Figures))
 
 
@@ -101,13 +108,18 @@ def _typed(hint: Any, value: Any) -> Any:
         if not isinstance(value, Mapping):
             raise TypeError(f"need an object for {hint}, got {value!r}")
         return _built(origin, value)
-    return _number(origin, value) if origin in (int, float) else value
+    return _checked(origin, value)
 
 
-def _number(kind: Any, value: Any) -> Any:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError(f"need a number, got {value!r}")
-    return kind(value) if kind is float else value
+def _checked(kind: Any, value: Any) -> Any:
+    """A plain value of its kind; a whole number may stand for a float."""
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if kind in (bool, str, float, int, Mapping) and (
+        not isinstance(value, kind) or (kind is int and isinstance(value, bool))
+    ):
+        raise TypeError(f"need {WORDS[kind]}, got {value!r}")
+    return value
 
 
 @cache

@@ -148,7 +148,7 @@ def figures(
             backlog=backlog(trace),
             throughput=throughput(trace),
             convergence=tuple(convergence(trace, oracle.executors, steps)) if oracle else (),
-            recovery=tuple(recovery(trace)),
+            recovery=tuple(recovery(trace)) if trace.dated else (),
             provision=provision(trace, oracle.executors) if oracle else None,
             oracle=_against(oracle, seconds) if oracle else None,
             cost=None if objective.price is None or seconds is None else seconds / 3600 * objective.price,
@@ -200,8 +200,8 @@ def backlog(trace: RunTrace) -> Backlog | None:
     moments = np.append(trace.times, trace.until)
     order = np.argsort(trace.finished.times, kind="stable")
     reached = np.maximum.accumulate(np.append(trace.arrivals.totals[0], trace.finished.ends[order]))
-    taken = reached[np.searchsorted(trace.finished.times[order], moments, side="right")]
-    waiting = np.maximum(trace.arrivals.by(moments) - taken, 0.0)
+    finished = reached[np.searchsorted(trace.finished.times[order], moments, side="right")]
+    waiting = np.maximum(trace.arrivals.by(moments) - finished, 0.0)
     return Backlog(float(waiting.max()), float(waiting[-1]))
 
 

@@ -105,8 +105,8 @@ class LatencyDistribution:
         return float(np.minimum(np.maximum(over, 0.0, out=over), self.counts, out=over).sum())
 
     def _crossings(self, allowed: list[float], low: float, high: float) -> list[float]:
-        """For each number in `allowed` (descending), the lowest latency in `[low, high]` that at most so many records
-        exceed.
+        """For each number in `allowed` (descending), the lowest latency in `[low, high]` that at most this number of
+        records exceed.
         """
         while allowed and high - low > EXACT:
             middle = (low + high) / 2
@@ -181,8 +181,8 @@ def _all_pieces(portions: Finished, arrivals: Cumulative) -> tuple[Array, Array,
     """Portions with creation times, cut at their quantiles; other portions as in `_pieces`."""
     dated = np.array([bool(quantiles) for quantiles in portions.created])
     parts = [_pieces(portions.only(~dated), arrivals)]
-    each = zip(portions.times, portions.begins, portions.ends, portions.created, strict=True)
-    for time, begin, end, quantiles in each:
+    rows = zip(portions.times, portions.begins, portions.ends, portions.created, strict=True)
+    for time, begin, end, quantiles in rows:
         if quantiles and end > begin:
             created = np.array(quantiles if len(quantiles) > 1 else quantiles * 2)
             pieces = len(created) - 1

@@ -30,8 +30,8 @@ def known_sinks() -> dict[str, MakeSink]:
 
 def _loaded(name: str) -> MakeSink:
     def make(argument: str) -> Sink:
-        (point,) = entry_points(group=GROUP, name=name)
         try:
+            (point,) = entry_points(group=GROUP, name=name)
             sink: Sink = point.load()(argument)
         except Exception as error:  # whatever a stranger's module does
             raise InvalidInput(f"the plug-in sink {name!r} could not be made: {error}") from error

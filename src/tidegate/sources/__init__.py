@@ -1,1 +1,1 @@
-"""Where a query's records come from: the embedded source, and Kafka topics."""
+"""Sources of a query's records: the embedded source and Kafka topics."""

@@ -1,7 +1,7 @@
-"""Dead letters: what was no record goes to a topic of its own, batch by batch, beside the query.
+"""Dead letters: malformed rows are written to a topic of their own, batch by batch, alongside the query.
 
-The query only counts such rows (see `sources.kafka_topic`). Where a batch had some, they are read again from the topic, and
-only they; a topic without faults is read once.
+The query itself only counts such rows (see `sources.kafka_topic`). If a batch has some, its part of the topic is read
+again to find them; a topic without malformed rows is read once.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ class DeadLetters:
     def __init__(self, spark: SparkSession, topic: Topic) -> None:
         self._spark, self._topic = spark, topic
         self.name = f"{topic.name}.malformed"
-        #: one at a time: the query's own batches come first
+        #: one job at a time, to leave resources for the query's own batches
         self._work = ThreadPoolExecutor(1, "tidegate-dead-letters")
         self._sent: list[Future[None]] = []
 
     def send(self, begin: Offsets, end: Offsets) -> None:
-        """Those between two places; returns at once."""
+        """Write the malformed rows between two offsets. Returns immediately."""
         self._sent.append(self._work.submit(self._write, begin, end))
 
     def close(self) -> str | None:
-        """Wait for what is on its way; the first thing that went wrong, as a sentence."""
+        """Wait for pending writes. Returns a message about the first error, if any."""
         self._work.shutdown(wait=True)
         errors = (future.exception() for future in self._sent)
         first = next((error for error in errors if error is not None), None)

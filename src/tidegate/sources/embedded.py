@@ -1,14 +1,13 @@
-"""`format("tidegate")`: a stream whose record *i* is a pure function of *i* and a seed, offered as fast as a workload
-says.
+"""`format("tidegate")`: a stream whose record *i* is a pure function of *i* and a seed, offered at the rate of a
+workload.
 
 Options: `events` (name of the records), `workload` (JSON of a workload's `spec()`), `seed`, `skew`, `partitions`,
-`maxRowsPerTrigger`, `eventRate` (records per second of event time), `start` (epoch seconds of the workload's
-beginning; now, if not given), `first` (number of the first record); in the place of `workload` and `maxRowsPerTrigger`
-a `schedule`, a file (`sources.schedule`) that may change while the query runs. For a batch read `begin` and `end`,
-record numbers. Records that are JSON by definition come as text, in the column `value`.
+`maxRowsPerTrigger`, `eventRate` (records per second of event time), `start` (epoch seconds of the workload's start,
+default: now), `first` (number of the first record). Instead of `workload` and `maxRowsPerTrigger` a `schedule` can be
+given, a file (`sources.schedule`) that may change while the query runs. Batch reads take the record numbers `begin` and
+`end`. Records that are defined as JSON are read as text in the column `value`.
 
-The offset carries the start: a query restarted from its checkpoint goes on with the record after its last one, on the
-same timeline.
+Offsets contain the start: a query restarted from its checkpoint continues with the next record on the same timeline.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from tidegate.jobs.event_kinds import Events, Packed, events
 from tidegate.sources.schedule import ScheduleFile
 from tidegate.workloads import Shape, from_spec
 
-#: records in one Arrow batch: large enough to be fast, small enough for an executor of 512 MB
+#: records per Arrow batch: large enough to be fast, small enough for an executor of 512 MB
 CHUNK = 65_536
 
 
@@ -53,17 +52,17 @@ def split(begin: int, end: int, parts: int) -> list[Range]:
     return [Range(a, b) for a, b in pairwise(edges) if b > a]
 
 
-def generate(kind: Events, wanted: Range) -> Iterator[pa.RecordBatch]:
+def generate(kind: Events, numbers: Range) -> Iterator[pa.RecordBatch]:
     _freeze_heap()
     make = kind.pack if isinstance(kind, Packed) else kind.make
-    for begin in range(wanted.begin, wanted.end, CHUNK):
-        yield make(np.arange(begin, min(begin + CHUNK, wanted.end), dtype=np.int64))
+    for begin in range(numbers.begin, numbers.end, CHUNK):
+        yield make(np.arange(begin, min(begin + CHUNK, numbers.end), dtype=np.int64))
 
 
 @cache
 def _freeze_heap() -> None:
-    """Python workers freeze the GC heap, once each: Spark's worker collects garbage after every task, and the modules
-    it holds cost 20 ms of CPU each time.
+    """Freeze the GC heap once per Python worker: Spark's worker collects garbage after every task, which takes 20 ms of
+    CPU for the loaded modules.
     """
     gc.collect()
     gc.freeze()
@@ -105,7 +104,7 @@ class _Stream(DataSourceStreamReader):
         self._start = float(options["start"]) if "start" in options else time.time()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a task needs: the workload, which may be a long trace, stays with the driver."""
+        """Only what a task needs. The workload, possibly a long trace, stays on the driver."""
         return {"_kind": self._kind}
 
     def initialOffset(self) -> dict[str, Any]:
@@ -117,7 +116,7 @@ class _Stream(DataSourceStreamReader):
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         self._start = float(start["start"])
         offered, begin = self._offered(), int(start["record"])
-        # Spark asks for the limit once; a schedule's may have changed since
+        # Spark reads the default limit once, but the limit of a schedule can change
         most = self._file.read().limit if self._file else limit.max_rows if isinstance(limit, ReadMaxRows) else 0
         if most:
             offered = min(offered, begin + most)

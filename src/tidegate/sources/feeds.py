@@ -1,4 +1,4 @@
-"""Where a run's records come from."""
+"""Feeds: the source of a run's records, and the embedded source as a feed."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tidegate.workloads import Shape
 
 
 class Feed(Protocol):
-    """`base` is the source position from which records are counted."""
+    """A source of records. `base` is the source position from which records are counted."""
 
     @property
     def base(self) -> float: ...
     def stream(self, spark: SparkSession) -> DataFrame: ...
 
     def table(self, spark: SparkSession) -> DataFrame:
-        """The records of all finished batches."""
+        """The records of all finished batches, as a batch read."""
 
     def report(self, report: Mapping[str, Any]) -> None:
-        """Take note of a batch, from its progress report."""
+        """Process the progress report of a batch."""
 
 
 @dataclass(slots=True)
 class Embedded:
-    """Tidegate's own source: what it offers, and the most records of a batch, can change while the query runs.
+    """Tidegate's own source, whose load and batch limit can change while the query runs.
 
-    `options` are those of the source; the schedule is kept in a file that both sides know.
+    `options` are those of the source; the schedule is passed to the query through a file.
     """
 
     options: Mapping[str, str]
@@ -43,12 +43,12 @@ class Embedded:
     base: float = 0.0
 
     def offer(self, load: Shape, since: float) -> None:
-        """Offer a load from a moment on, in the place of what was offered until then."""
+        """Offer a load from `since` on instead of the current one."""
         self._change(self.schedule.then(load, since))
 
     @property
     def value(self) -> int:
-        """The most records of a batch; 0 for all that there are."""
+        """Maximum records per batch; 0 for no limit."""
         return self.schedule.limit
 
     def set(self, records: int) -> None:

@@ -1,6 +1,4 @@
-"""A run's records from a Kafka topic: the topic, the producer that fills it, and what becomes of rows that are no
-records.
-"""
+"""A Kafka topic as a feed: the topic, its producer, and the handling of malformed rows."""
 
 from __future__ import annotations
 
@@ -22,30 +20,30 @@ from tidegate.sources.dead_letters import DeadLetters
 from tidegate.sources.kafka_topic import Topic
 
 Say = Callable[[str], None]
-#: seconds between two looks at the broker
+#: seconds between two checks of the broker
 LOOK = 5.0
 
 
 class KafkaFeed:
-    """Made before Spark is there: waits for the broker and for the topic, so that nothing is started in vain."""
+    """Created before Spark is started: waits for the broker first, so that Spark is not started in vain."""
 
     def __init__(self, topic: Topic, limit: int, patience: float, say: Say) -> None:
         self.topic, self._limit, self._patience, self._say = topic, limit, patience, say
         wait_for_broker(topic.bootstrap, patience, say)
         self._producer: ProducerProcess | None = None
-        self._made: ProducerResult | None = None
+        self._produced: ProducerResult | None = None
         self._letters: DeadLetters | None = None
-        self._looked = time.monotonic()
-        self._away = False
+        self._checked = time.monotonic()
+        self._broker_away = False
         self.malformed = 0
 
     def use(self, partitions: int, make: bool) -> int:
-        """Take the topic, or make it; how many partitions it has. What is in it already is not read."""
+        """Use the topic, or create it with `make`. Returns its number of partitions. Existing records are skipped."""
         name, bootstrap = self.topic.name, self.topic.bootstrap
-        found = create_topic(bootstrap, name, partitions) if make else topic_partitions(bootstrap, name)
+        actual = create_topic(bootstrap, name, partitions) if make else topic_partitions(bootstrap, name)
         self.begin = end_offsets(bootstrap, name)
         self.end = dict(self.begin)
-        return found
+        return actual
 
     @property
     def base(self) -> float:
@@ -55,7 +53,7 @@ class KafkaFeed:
         self._producer = ProducerProcess(order)
 
     def go(self, start: float) -> None:
-        """Let the producer begin, if there is one."""
+        """Start the producer, if there is one."""
         if self._producer:
             self._producer.start(start)
 
@@ -83,52 +81,50 @@ class KafkaFeed:
         self._letters.send(begin, self.end)
 
     def look(self) -> None:
-        """Now and then, whether producer and broker are there; says so when the broker goes or comes."""
+        """Check the producer and, every few seconds, the broker. Reports when the broker goes away or comes back."""
         if self._producer:
             self._producer.poll()
-        if time.monotonic() - self._looked < LOOK:
+        if time.monotonic() - self._checked < LOOK:
             return
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
         away = not is_reachable(self.topic.bootstrap)
-        if away != self._away:
+        if away != self._broker_away:
             what = "does not answer: the query waits for it" if away else "answers again"
             self._say(f"the Kafka broker at {self.topic.bootstrap} {what}")
-        self._away = away
+        self._broker_away = away
 
     def recovers(self) -> bool:
-        """Whether a failed query may go on from its checkpoint: the broker was away, and is back."""
-        if not self._away and is_reachable(self.topic.bootstrap):
+        """Whether a failed query can be resumed from its checkpoint: the broker was away and is back. Waits for it."""
+        if not self._broker_away and is_reachable(self.topic.bootstrap):
             return False
         wait_for_broker(self.topic.bootstrap, self._patience, self._say)
-        self._away = False
+        self._broker_away = False
         return True
 
     def settle(self) -> str | None:
-        """Nothing more is read: end the producer, finish the dead letters; what went wrong, if anything did. A second
-        time does nothing.
-        """
+        """Stop the producer and finish the dead letters. Returns the error, if any. A second call does nothing."""
         producer, self._producer = self._producer, None
         if producer:
-            self._made = producer.close()
+            self._produced = producer.close()
         letters, self._letters = self._letters, None
         return letters.close() if letters else None
 
     def counted(self, spark: SparkSession, connector: str | None = None) -> KafkaCounts:
-        """A last look at the topic, at the numbers in the keys of what was read."""
-        made = self._made
+        """Counts of the run, with duplicates and losses from the record numbers in the topic's keys."""
+        produced = self._produced
         read = sum(self.end.values()) - sum(self.begin.values())
-        if made is None:
+        if produced is None:
             return KafkaCounts(self.topic.name, read, self.malformed, connector=connector)
         rows = kafka.rows(spark, self.topic, self.begin, end_offsets(self.topic.bootstrap, self.topic.name))
-        numbers = rows.select(kafka.number(F.col("key")).alias("i")).where(F.col("i") < made.sent)
-        found = numbers.agg(F.count("i"), F.count_distinct("i")).first() or (0, 0)
+        numbers = rows.select(kafka.number(F.col("key")).alias("i")).where(F.col("i") < produced.sent)
+        counts = numbers.agg(F.count("i"), F.count_distinct("i")).first() or (0, 0)
         return KafkaCounts(
             self.topic.name,
             read,
             self.malformed,
-            produced=made.sent,
-            duplicates=int(found[0] - found[1]),
-            losses=int(made.sent - found[1]),
-            behind=made.behind,
+            produced=produced.sent,
+            duplicates=int(counts[0] - counts[1]),
+            losses=int(produced.sent - counts[1]),
+            behind=produced.behind,
             connector=connector,
         )

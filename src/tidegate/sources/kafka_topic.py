@@ -1,8 +1,8 @@
-"""A Kafka topic as a job's records, streamed or as a table, with what they tell of themselves.
+"""A Kafka topic as a job's records, as a stream or as a table.
 
-Values are JSON. What cannot be read as the job's record is counted and leaves the stream; `dead_letters` finds it
-again in the topic. When records were created is summed up by `observe` while they pass, so latency needs no second
-look at them.
+Values are JSON. Rows that do not match the job's schema are counted and dropped from the stream; `dead_letters` finds
+them in the topic. Creation times of records are aggregated by `observe` in the query itself, so that latency needs no
+second pass.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tidegate.jobs import parse
 
 #: partition -> offset
 Offsets = Mapping[int, int]
-#: so many steps between the first and the last creation time of a batch are told
+#: quantile steps between the first and the last creation time of a batch
 STEPS = 32
-#: how exact they are: rank within 1/1000 of the batch
+#: accuracy of the quantiles: rank within 1/1000 of the batch
 ACCURACY = 1000
-#: an address that does not answer is an error after so many ms: the run then waits and goes on from its checkpoint
+#: milliseconds after which an unreachable broker is an error; the run then waits and resumes from its checkpoint
 TIMEOUT = 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Where records are, and what they look like: `optional` where fields may be missing in a good record."""
+    """Location and schema of records; `optional` if fields may be missing in a valid record."""
 
     bootstrap: str
     name: str
@@ -43,7 +43,7 @@ class Topic:
         return {"kafka.bootstrap.servers": self.bootstrap, "subscribe": self.name, **limits}
 
     def at(self, offsets: Offsets) -> str:
-        """As Spark wants it.
+        """Offsets in Spark's JSON format.
 
         >>> Topic("a:1", "bids", "").at({0: 5, 1: 7})
         '{"bids": {"0": 5, "1": 7}}'
@@ -52,63 +52,63 @@ class Topic:
 
 
 def stream(spark: SparkSession, topic: Topic, begin: Offsets, limit: int) -> DataFrame:
-    """Records from `begin` on, at most `limit` in a batch; each batch tells of its records (see `told`)."""
+    """Records from `begin` on, at most `limit` per batch. Each progress report has the metrics `RECORDS`."""
     options = {**topic.options, "startingOffsets": topic.at(begin), "maxOffsetsPerTrigger": str(limit)}
     raw = spark.readStream.format("kafka").options(**options).load()
-    read = _read(raw, topic)
+    parsed = _parsed(raw, topic)
     created = F.percentile_approx(F.unix_millis("timestamp"), [k / STEPS for k in range(STEPS + 1)], ACCURACY)
-    told = read.observe(RECORDS, created.alias("times"), F.count_if("malformed").alias("malformed"))
-    return _good(told)
+    observed = parsed.observe(RECORDS, created.alias("times"), F.count_if("malformed").alias("malformed"))
+    return _valid(observed)
 
 
 def table(spark: SparkSession, topic: Topic, begin: Offsets, end: Offsets) -> DataFrame:
-    """The same records once more."""
-    return _good(_read(rows(spark, topic, begin, end), topic))
+    """The records between two offsets, as a batch read."""
+    return _valid(_parsed(rows(spark, topic, begin, end), topic))
 
 
 def rows(spark: SparkSession, topic: Topic, begin: Offsets, end: Offsets) -> DataFrame:
-    """What the topic holds between two places, as Kafka keeps it."""
-    places = {"startingOffsets": topic.at(begin), "endingOffsets": topic.at(end)}
-    return spark.read.format("kafka").options(**topic.options, **places).load()
+    """The raw rows of the topic between two offsets."""
+    bounds = {"startingOffsets": topic.at(begin), "endingOffsets": topic.at(end)}
+    return spark.read.format("kafka").options(**topic.options, **bounds).load()
 
 
 def dead_letters(spark: SparkSession, topic: Topic, begin: Offsets, end: Offsets) -> DataFrame:
-    """The rows between two places that are no records, with where they were: `key`, `value` and `headers`, as Spark
-    writes them to another topic.
+    """The malformed rows between two offsets, with `key`, `value` and `headers` as Spark writes them to another topic.
+    The headers hold their origin.
     """
-    bad = _read(rows(spark, topic, begin, end), topic).where("malformed")
-    place = {
+    malformed = _parsed(rows(spark, topic, begin, end), topic).where("malformed")
+    origin = {
         "tidegate-topic": F.col("topic"),
         "tidegate-partition": F.col("partition"),
         "tidegate-offset": F.col("offset"),
     }
     headers = [
         F.struct(F.lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))
-        for name, value in place.items()
+        for name, value in origin.items()
     ]
-    return bad.select("key", "value", F.array(*headers).alias("headers"))
+    return malformed.select("key", "value", F.array(*headers).alias("headers"))
 
 
 def offsets(text: Any, topic: str) -> dict[int, int]:
-    """Of a progress report's `startOffset` or `endOffset`.
+    """Parse the `startOffset` or `endOffset` of a progress report.
 
     >>> offsets('{"bids": {"1": 7, "0": 5}}', "bids")
     {1: 7, 0: 5}
     """
-    told = json.loads(text) if isinstance(text, str) else text
-    return {int(part): int(offset) for part, offset in (told or {}).get(topic, {}).items()}
+    parsed = json.loads(text) if isinstance(text, str) else text
+    return {int(partition): int(offset) for partition, offset in (parsed or {}).get(topic, {}).items()}
 
 
 def number(key: Column) -> Column:
-    """The record's number that the producer wrote into its key."""
+    """The record number that the producer wrote into the key."""
     return F.conv(F.hex(key), 16, 10).cast("bigint")
 
 
-def _read(raw: DataFrame, topic: Topic) -> DataFrame:
+def _parsed(raw: DataFrame, topic: Topic) -> DataFrame:
     record = parse.parse_record(F.col("value").cast("string"), topic.schema).alias("record")
-    read = raw.select("*", record)
-    return read.withColumn("malformed", parse.is_malformed(F.col("record"), topic.schema, topic.optional))
+    parsed = raw.select("*", record)
+    return parsed.withColumn("malformed", parse.is_malformed(F.col("record"), topic.schema, topic.optional))
 
 
-def _good(read: DataFrame) -> DataFrame:
-    return read.where("not malformed").select("record.*").drop(parse.MALFORMED)
+def _valid(parsed: DataFrame) -> DataFrame:
+    return parsed.where("not malformed").select("record.*").drop(parse.MALFORMED)

@@ -1,7 +1,7 @@
-"""What is offered to a query, as a function of time, where that can change while the query runs.
+"""The load offered to a query as a function of time, which can change while the query runs.
 
-A schedule is a row of loads, each from its own moment on; records are numbered on through all of them. The query's side
-reads it from a file that the other side replaces as a whole, so both agree without talking to each other.
+A schedule is a sequence of loads, each with a start time; records are numbered consecutively across all of them. The
+query reads it from a file that is replaced atomically, so no other communication is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tidegate.workloads import Shape, from_spec
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A load from `since` (epoch seconds) on; `base` records were offered before it."""
+    """A load from `since` (epoch seconds) on, after `base` earlier records."""
 
     since: float
     base: int
@@ -42,11 +42,11 @@ class Schedule:
     """
 
     segments: tuple[Segment, ...] = ()
-    #: most records that a batch may take; 0 for all that there are
+    #: maximum records per batch; 0 for no limit
     limit: int = 0
 
     def then(self, load: Shape, since: float) -> Schedule:
-        """The same until `since`, then another load, from its beginning."""
+        """The schedule with another load from `since` on, starting at its beginning."""
         return Schedule((*self.segments, Segment(since, self.total(since), load)), self.limit)
 
     def total(self, now: float) -> int:
@@ -55,18 +55,18 @@ class Schedule:
         return current.total(now) if current else 0
 
     def arrivals(self, start: float) -> Cumulative:
-        """As the scorer wants it, in seconds since `start`."""
+        """The arrivals for scoring, in seconds since `start`."""
         if len(self.segments) == 1 and self.segments[0].since == start:
             return Cumulative.of(self.segments[0].load)
         times: list[float] = []
         totals: list[float] = []
         for number, segment in enumerate(self.segments):
-            own = Cumulative.of(segment.load)
+            load = Cumulative.of(segment.load)
             until = self.segments[number + 1].since if number + 1 < len(self.segments) else np.inf
-            begins = own.times + segment.since
-            kept = begins <= until
-            times += [*begins[kept].tolist(), *([until] if np.isfinite(until) else [])]
-            totals += [*(own.totals[kept] + segment.base).tolist()]
+            moments = load.times + segment.since
+            offered = moments <= until
+            times += [*moments[offered].tolist(), *([until] if np.isfinite(until) else [])]
+            totals += [*(load.totals[offered] + segment.base).tolist()]
             totals += [segment.total(until)] if np.isfinite(until) else []
         return Cumulative(np.array(times) - start, np.maximum.accumulate(np.array(totals)))
 
@@ -75,7 +75,7 @@ class Schedule:
         return json.dumps({"limit": self.limit, "segments": segments})
 
     def write(self, path: Path) -> None:
-        """Whole or not at all: the query may read at any moment."""
+        """Replace the file atomically, as the query may read it at any time."""
         draft = path.with_suffix(".draft")
         draft.write_text(self.text(), encoding="utf-8")
         draft.replace(path)
@@ -88,7 +88,7 @@ def parse(text: str) -> Schedule:
 
 
 class ScheduleFile:
-    """The reading side: asks the file again only when it has changed."""
+    """Reads a schedule, again only when its file has changed."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -97,8 +97,8 @@ class ScheduleFile:
 
     def read(self) -> Schedule:
         try:
-            found = os.stat(self._path)
-            version = (found.st_mtime_ns, found.st_ino)
+            status = os.stat(self._path)
+            version = (status.st_mtime_ns, status.st_ino)
             if version != self._version:
                 self._schedule, self._version = parse(Path(self._path).read_text(encoding="utf-8")), version
         except OSError as error:

@@ -1,4 +1,4 @@
-"""The embedded source's records as a job wants them, streamed or as a table."""
+"""Records of the embedded source in a job's schema, as a stream or as a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def stream(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
 
 
 def records(spark: SparkSession, options: Mapping[str, str]) -> DataFrame:
-    """Those with the numbers of the options `begin` and `end`."""
+    """The records from number `begin` to `end` (both options), as a batch read."""
     return _records(spark.read.format("tidegate").options(**options).load(), options)
 
 

@@ -1,1 +1,1 @@
-"""A running Spark query as an engine: what its reports and its executors say, and how its executors are changed."""
+"""A running Spark query as an engine: progress reports, executor metrics, and scaling of executors."""

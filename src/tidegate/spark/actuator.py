@@ -1,7 +1,7 @@
-"""Changes the number of executors through the driver's own API, the same on every kind of cluster.
+"""Changes the number of executors through the driver's own API, which is the same on every kind of cluster.
 
-Growing happens at once. Shrinking waits for a moment without a running task, which comes between two batches, so that
-no work is lost; if none comes within `patience`, executors go anyway and Spark runs their tasks again elsewhere.
+Scale-out is immediate. Scale-in waits for a moment between two batches without running tasks, so that no work is lost;
+if there is none within `patience`, executors are removed anyway and Spark reruns their tasks elsewhere.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long to wait: for the end of a batch before shrinking, and for a request to be met before reporting it."""
+    """How long to wait for the end of a batch before scaling in, and for a request to be met before reporting it."""
 
     patience: float = 20.0
     timeout: float = 60.0
@@ -28,22 +28,22 @@ class Pace:
 
 @dataclass(slots=True)
 class _State:
-    """All that the control thread and the actuator's own share; touched only under its lock."""
+    """State shared by the control thread and the actuator's own thread; accessed only under its lock."""
 
     requested: int
     lock: threading.Lock = field(default_factory=threading.Lock)
     closed: bool = False
-    #: when a request that is not met yet was made, and when one that failed is made again
+    #: time of a request that is not met yet, and time at which a failed one is retried
     since: float | None = None
     retry_at: float | None = None
-    #: told to go, though Spark may still list them
+    #: executors being removed, which Spark may still list
     leaving: set[str] = field(default_factory=set)
     events: list[Event] = field(default_factory=list)
 
 
 class Actuator:
-    """`requested` is what was last asked for; what is there is another number, and `check` reports when they stay
-    apart.
+    """Scales executors in a thread of its own. `requested` is the last request, which may differ from the number of
+    executors present; `check` reports if it does for too long.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Actuator:
             return self._state.requested
 
     def scale(self, executors: int) -> None:
-        """Declare the total; returns at once. Saying it again changes nothing."""
+        """Declare the total. Returns immediately; repeating a total has no effect."""
         with self._state.lock:
             if executors != self._state.requested:
                 self._state.since = time.monotonic()
@@ -76,10 +76,10 @@ class Actuator:
         self._wake.set()
 
     def check(self, now: float, running: int) -> list[Event]:
-        """What happened since the last call; a request that is not met in time is reported once.
+        """Events since the last call; a request that is not met in time is reported once.
 
-        Scaling is corrected until it holds: executors that were on their way when fewer were asked for are sent away
-        too, and what the cluster refused is asked for again.
+        Scaling is corrected until it holds: executors that were still starting when fewer were requested are removed
+        too, and a request that the cluster refused is repeated.
         """
         with self._state.lock:
             return self._checked(self._state, now, running)
@@ -93,7 +93,7 @@ class Actuator:
             self._wake.set()
         if state.since is not None and time.monotonic() - state.since > self.pace.timeout:
             state.since = None
-            state.leaving.clear()  # those that have not gone by now are sent away again
+            state.leaving.clear()  # those that are still present are removed again
             message = f"{state.requested} executors requested, {running} there after {self.pace.timeout:g} s"
             events.append(Event(now, "ScaleTimeout", message))
         return events
@@ -113,7 +113,7 @@ class Actuator:
                 return
             try:
                 self._apply()
-            except Exception as error:  # the cluster manager's refusal must not end the thread
+            except Exception as error:  # a refusal by the cluster manager must not end the thread
                 self._failed(error)
 
     @property
@@ -146,9 +146,9 @@ class Actuator:
             return [executor for executor in listed if executor.id not in self._state.leaving]
 
     def _await_quiet(self) -> None:
-        """Until no task runs, patience ends, or there is no one to send away any more.
+        """Wait until no task runs, patience is exhausted, or there is nothing to remove any more.
 
-        The end of a batch is the moment to look; tasks of the next one may be there already by the time it is reported.
+        Checked at the end of each batch, but also in between: when the end is reported, the next batch may have begun.
         """
         deadline = time.monotonic() + self.pace.patience
         while any(executor.active_tasks for executor in self._executors()):

@@ -1,4 +1,4 @@
-"""Wall-clock time, in seconds since the epoch, as Spark's own progress reports tell it."""
+"""Wall-clock time in seconds since the epoch, as in Spark's progress reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 class WallClock:
-    """Its sleep ends early when `stop` is set, so that leaving never waits for a period to pass."""
+    """Sleeping ends early when `stop` is set, so that shutting down does not wait for the end of a period."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()

@@ -1,6 +1,4 @@
-"""A running Spark query as an engine: observations from its reports and the driver's status, scaling through the
-actuator.
-"""
+"""A running Spark query as an engine: observes its progress reports and the driver's status, scales by the actuator."""
 
 from __future__ import annotations
 
@@ -37,12 +35,12 @@ from tidegate.spark.meter import CpuMeter, SlotMeter
 from tidegate.spark.ownership import Ownership
 from tidegate.spark.reports import ReportLog
 
-#: called with the report of every batch that ran
+#: called with the progress report of every batch that ran
 OnProgress = Callable[[Mapping[str, Any]], None]
 
 
 class BatchLimit(Protocol):
-    """The most records that a batch may take, where the source lets that change."""
+    """The maximum number of records per batch, for sources that can change it."""
 
     @property
     def value(self) -> int: ...
@@ -53,11 +51,11 @@ class BatchLimit(Protocol):
 class Watching:
     """How a query is watched.
 
-    `base` is the source position from which records are counted (see `ReportLog`), `requested` how many executors the
-    cluster was asked for, where that is not the number there are.
+    `base` is the source position from which records are counted (see `ReportLog`), `requested` the number of executors
+    requested from the cluster, if it differs from the number present.
     """
 
-    #: without, nothing is ever changed, and what there is counts as what was asked for: somebody else scales
+    #: whether to scale; if not, another component does, and the executors present count as requested
     active: bool = True
     quotas: Quotas | None = None
     base: float | None = None
@@ -67,9 +65,9 @@ class Watching:
 
 
 class SparkEngine:
-    """Watches one query from when it is made until `close`; the query itself is never touched.
+    """Watches one query until `close`, without affecting the query itself.
 
-    An active one owns the application's executor total: a second one is refused.
+    An active engine owns the application's executor total: a second active engine is rejected.
     """
 
     def __init__(self, spark: SparkSession, query: StreamingQuery, watching: Watching = Watching()) -> None:  # noqa: B008, a frozen value
@@ -91,8 +89,8 @@ class SparkEngine:
         self._last_job = -1
         self._stages: list[Stage] = []
         self._reruns = 0
-        self._known: set[str] = {executor.id for executor in self.status.executors()}
-        #: what the query observed of itself, by batch: one that ran again after a restart counts once
+        self._present: set[str] = {executor.id for executor in self.status.executors()}
+        #: observed metrics by batch, so that a batch that is rerun after a restart counts once
         self.observed: dict[int, dict[str, Any]] = {}
 
     def _make_actuator(self) -> Actuator:
@@ -129,18 +127,18 @@ class SparkEngine:
         if target.batch_limit is not None and limit is not None:
             limit.set(target.batch_limit)
         if self.actuator is None:
-            raise InvalidInput("this engine only watches: it was made without the right to scale")
+            raise InvalidInput("this engine only watches and cannot scale: it was created with active=False")
         self.actuator.scale(target.executors)
 
     def resume(self, query: StreamingQuery) -> None:
-        """Watch the query that goes on from the checkpoint of the one before; all that was counted counts."""
+        """Watch the query that continues from the checkpoint of the previous one. All counts are kept."""
         self._query, self._run_id = query, str(query.runId)
         self._listener.follow(self._run_id)
         if not query.isActive:
             self._listener.ended.set()
 
     def close(self) -> None:
-        """Stop watching. The query goes on with the executors it has. A second time does nothing."""
+        """Stop watching. The query continues with its current executors. A second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -151,7 +149,7 @@ class SparkEngine:
         finish("removing the listener", lambda: self._spark.streams.removeListener(self._listener), patience=10)
 
     def _raise_if_over(self, batches: Sequence[Batch]) -> None:
-        """Once the query is over; the batches that came with its last reports are seen first."""
+        """Raise once the query is over, but only after the batches of its last reports have been observed."""
         if batches or not self._listener.ended.is_set():
             return
         error = self._query.exception()
@@ -160,7 +158,7 @@ class SparkEngine:
         raise QueryEnded("the query was stopped")
 
     def _note_idle(self, now: float) -> None:
-        """Ask whether the query waits for data, but only where the next report is overdue: asking costs time."""
+        """Check whether the query waits for data; only if the next report is overdue, as the call takes time."""
         last, cycle = self.log.batch, self.log.cycle
         if self._listener.ended.is_set() or (last is not None and now < last.finished + (cycle or 0.0)):
             return
@@ -179,17 +177,17 @@ class SparkEngine:
             self._reruns += sum(stage.reruns for stage in stages)
 
     def _lost(self, now: float, executors: Sequence[Executor], requested: int) -> list[Event]:
-        """Executors that went although more were asked for: Spark replaces them by itself."""
+        """Executors that disappeared although more are requested. Spark replaces them by itself."""
         present = {executor.id for executor in executors}
-        gone, self._known = sorted(self._known - present), present
+        gone, self._present = sorted(self._present - present), present
         if not gone or len(executors) >= requested:
             return []
         return [Event(now, "ExecutorLost", f"executor {', '.join(gone)} is gone, {len(executors)} left")]
 
     def _observation(
-        self, now: float, seen: tuple[Sequence[Executor], int], batches: Sequence[Batch], events: tuple[Event, ...]
+        self, now: float, scale: tuple[Sequence[Executor], int], batches: Sequence[Batch], events: tuple[Event, ...]
     ) -> Observation:
-        log, limit, (executors, requested) = self.log, self._watching.batch_limit, seen
+        log, limit, (executors, requested) = self.log, self._watching.batch_limit, scale
         return Observation(
             time=now,
             executors=len(executors),
@@ -238,7 +236,7 @@ class SparkEngine:
 
 
 def operators(stages: Sequence[Stage], cycle: float | None) -> tuple[OperatorSample, ...]:
-    """The stages of the last batch as operators in a row, each fed by the one before."""
+    """The stages of the last batch as a chain of operators."""
     if not cycle:
         return ()
     return tuple(

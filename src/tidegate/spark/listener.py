@@ -1,4 +1,4 @@
-"""Progress reports of one query, collected without ever holding it up."""
+"""Collects the progress reports of one query without delaying it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 
 
 class ProgressListener(StreamingQueryListener):
-    """Its methods run while the query waits, so they only append and set a flag; parsing is for the reader's thread."""
+    """The query waits for the callbacks, so they only append and set flags; parsing is left to the reader's thread."""
 
     def __init__(self, run_id: str) -> None:
         self._run_id = run_id
         self._reports: deque[str] = deque(maxlen=10_000)
-        #: set at the end of each batch: the moment at which no task of the query runs
+        #: set at the end of each batch, when no task of the query runs
         self.boundary = threading.Event()
         self.ended = threading.Event()
 
     def follow(self, run_id: str) -> None:
-        """From now on the reports of another run of the query."""
+        """Collect the reports of another run of the query from now on."""
         self._run_id = run_id
         self.ended.clear()
 
     def onQueryStarted(self, event: Any) -> None:
-        """Nothing to keep."""
+        """Nothing to do."""
 
     def onQueryProgress(self, event: Any) -> None:
         if str(event.progress.runId) == self._run_id:
@@ -33,7 +33,7 @@ class ProgressListener(StreamingQueryListener):
             self.boundary.set()
 
     def onQueryIdle(self, event: Any) -> None:
-        """An idle query tells nothing new."""
+        """Nothing to do."""
 
     def onQueryTerminated(self, event: Any) -> None:
         if str(event.runId) == self._run_id:

@@ -1,6 +1,4 @@
-"""How busy each executor was: CPU of its processes where they run on this machine, and the time of its slots
-anywhere.
-"""
+"""Utilisation of each executor: CPU time of its processes if they run on this machine, and busy time of its slots."""
 
 from __future__ import annotations
 
@@ -13,10 +11,10 @@ from tidegate.cluster.quota import Quotas
 
 
 class CpuMeter:
-    """CPU share of each local executor since the last reading, of the cores that it may use.
+    """CPU time of each local executor since the last reading, as a share of the cores that it may use.
 
-    Processes are searched for when a new executor appears, and each executor's Python workers every `refresh`
-    seconds: looking through /proc costs more than everything else here.
+    Scanning /proc is by far the most expensive part. So processes are searched only when a new executor appears, and
+    Python workers of each executor only every `refresh` seconds.
     """
 
     refresh = 5.0
@@ -33,8 +31,8 @@ class CpuMeter:
         if ids - self._searched:
             self._processes = find_executors(self._application)
             self._searched = ids
-        self._trees = {id: found for id, found in self._trees.items() if id in ids & self._processes.keys()}
-        self._look_again(now)
+        self._trees = {id: entry for id, entry in self._trees.items() if id in ids & self._processes.keys()}
+        self._refresh_oldest(now)
         shares = {}
         for executor in executors:
             process = self._processes.get(executor.id)
@@ -54,8 +52,8 @@ class CpuMeter:
             self._trees[id] = (now, tree(process))
         return sum(map(cpu_seconds, self._trees[id][1]))
 
-    def _look_again(self, now: float) -> None:
-        """For the processes of one executor, the one looked at longest ago: all at once would take too long."""
+    def _refresh_oldest(self, now: float) -> None:
+        """Update the processes of the executor with the oldest list; updating all at once would take too long."""
         id = min(self._trees, key=lambda id: self._trees[id][0], default=None)
         if id is not None and now - self._trees[id][0] >= self.refresh:
             self._trees[id] = (now, tree(self._processes[id]))
@@ -65,9 +63,9 @@ class CpuMeter:
 
 
 class SlotMeter:
-    """Share of its slots' time that each executor spent in tasks over the last `window` seconds.
+    """Share of each executor's slot time spent in tasks over the last `window` seconds.
 
-    Spark adds a task's time when it ends, so a window shorter than a few batches would jump.
+    Spark counts a task's time when it ends, so the share would fluctuate with a window shorter than a few batches.
     """
 
     def __init__(self, window: float = 15.0) -> None:
@@ -90,5 +88,5 @@ class SlotMeter:
 
 
 def _stale(points: deque[tuple[float, float]], before: float) -> bool:
-    """Whether the second point is old enough to be the window's start."""
+    """Whether the second point is old enough to be the start of the window."""
     return len(points) > 1 and points[1][0] <= before

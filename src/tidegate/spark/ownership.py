@@ -1,4 +1,4 @@
-"""Who may scale an application: executor totals are the application's, so two owners would undo each other's work."""
+"""The exclusive right to scale an application: two owners of its executor total would undo each other's changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _owners: dict[str, str] = {}
 
 
 class Ownership:
-    """The right to declare an application's total, from when it is made until `release`.
+    """The right to declare an application's total, held until `release`.
 
     >>> first = Ownership("app-1", "query orders")
     >>> Ownership("app-1", "query clicks")
@@ -33,7 +33,7 @@ that first, or watch with mode="monitor"
         self._application: str | None = application
 
     def release(self) -> None:
-        """A second time does nothing."""
+        """A second call does nothing."""
         with _lock:
             if self._application is not None:
                 _owners.pop(self._application, None)

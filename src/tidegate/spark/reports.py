@@ -1,8 +1,9 @@
-"""Spark's progress reports (JSON) into batches, rates and backlog. Pure: no Spark, no clock.
+"""Converts Spark's progress reports (JSON) into batches, rates and backlog. Pure: no Spark, no clock.
 
-Spark's own `inputRowsPerSecond` is the rate at which rows are *taken*, not at which they arrive: with a limit per
-trigger it hides the backlog. What had arrived is in each report's `latestOffset`, so the arrival rate is its slope over
-the times at which batches were planned, and the backlog is what had arrived less what finished batches held.
+Spark's own `inputRowsPerSecond` is the rate at which rows are *read*, not at which they arrive: with a limit per
+trigger it hides the backlog. The records arrived so far are in each report's `latestOffset`. So the arrival rate is its
+slope over the times at which batches were planned, and the backlog is the records arrived minus those in finished
+batches.
 """
 
 from __future__ import annotations
@@ -19,13 +20,12 @@ from tidegate.core import Batch
 from tidegate.core.observed import RECORDS
 from tidegate.progress import ProgressLog
 
-#: keys under which single-counter sources keep their counter: Tidegate's own, rate-micro-batch, files
+#: keys of the counter in offsets of sources with a single counter: Tidegate's own, rate-micro-batch, files
 COUNTERS = ("record", "offset", "logOffset")
 
 
 def position(offset: Any) -> float | None:
-    """How far an offset is, as one number: the counter, or the sum over partitions. Unknown for offsets without
-    numbers.
+    """An offset as one number: the counter, or the sum over partitions. None for offsets without numbers.
 
     >>> position({"bids": {"0": 40, "1": 2}}), position('{"record": 7, "start": 1.7e9}'), position("abc")
     (42.0, 7.0, None)
@@ -42,9 +42,9 @@ def position(offset: Any) -> float | None:
 
 
 def _sum(offsets: Any) -> float | None:
-    known = [position(offset) for offset in offsets]
-    numbers = [number for number in known if number is not None]
-    return sum(numbers) if known and len(numbers) == len(known) else None
+    positions = [position(offset) for offset in offsets]
+    numbers = [number for number in positions if number is not None]
+    return sum(numbers) if positions and len(numbers) == len(positions) else None
 
 
 def seconds(timestamp: str) -> float:
@@ -59,7 +59,7 @@ def seconds(timestamp: str) -> float:
 class ReportLog(ProgressLog):
     """A progress log fed by the reports of one query.
 
-    Records are counted from `base`, a source position; by default from the first report's first record.
+    Records are counted from the source position `base`, by default from the first record of the first report.
     """
 
     base: float | None = None
@@ -67,14 +67,14 @@ class ReportLog(ProgressLog):
     state_bytes: int | None = None
     rows_dropped: int = 0
     watermark: str | None = None
-    #: where the source stood after the last report
+    #: position of the source after the last report
     _position: float | None = None
-    #: rows per unit of a source's position: 1 for record counters, the rows per second for Spark's `rate`
+    #: rows per unit of the source's position: 1 for record counters, rows per second for Spark's `rate` source
     _unit: float = 1.0
     _units: deque[float] = field(default_factory=lambda: deque(maxlen=20))
 
     def add(self, report: Mapping[str, Any]) -> Batch | None:
-        """Take in one report; the batch it tells of, if it tells of one that ran."""
+        """Process one report. Returns its batch, if one ran."""
         planned = seconds(report["timestamp"])
         durations = report.get("durationMs") or {}
         rows = int(report.get("numInputRows") or 0)
@@ -94,15 +94,15 @@ class ReportLog(ProgressLog):
         return batch
 
     def _records(self, sources: Sequence[Mapping[str, Any]], rows: int) -> tuple[float, float]:
-        """The numbers of a report's records: after those of the last one, by offsets where these count records, else
-        by rows.
+        """The range of a report's records, which follows that of the previous one; its length is from offsets if these
+        count records, else from rows.
         """
         start, stop = (_sum(source.get(key) for source in sources) for key in ("startOffset", "endOffset"))
-        if start is None:  # the first report of a query that started afresh
+        if start is None:  # the first report of a query without a checkpoint
             start = self.base if self._position is None else self._position
         begin = 0.0 if self.batch is None else self.batch.end
         if start is not None and self._position is not None:
-            begin += max(0.0, start - self._position) * self._unit  # reports that were missed
+            begin += max(0.0, start - self._position) * self._unit  # records of missed reports
         elif start is not None and self.base is not None:
             begin += start - self.base
         self._learn_unit(start, stop, rows)
@@ -112,10 +112,10 @@ class ReportLog(ProgressLog):
 
     def _learn_unit(self, start: float | None, stop: float | None, rows: int) -> None:
         if self.base is not None or start is None or stop is None or stop <= start or rows == 0:
-            return  # whoever gives a base knows that its source counts records
+            return  # with a base, the source is known to count records
         self._units.append(rows / (stop - start))
-        unit = median(self._units)  # tasks that ran twice make single batches look larger
-        # transaction markers make the ratio a little smaller: a counter of records stays one
+        unit = median(self._units)  # rerun tasks make single batches look larger
+        # transaction markers make the ratio of a record counter slightly smaller than 1
         self._unit = 1.0 if abs(unit - 1) < 0.05 else unit
 
     def _learn_state(self, report: Mapping[str, Any]) -> None:
@@ -128,9 +128,9 @@ class ReportLog(ProgressLog):
 
 
 def creation_times(report: Mapping[str, Any]) -> tuple[float, ...]:
-    """When the batch's records were created, where the query observes that; Spark tells it in milliseconds."""
-    told = (report.get("observedMetrics") or {}).get(RECORDS) or {}
-    return tuple(time / 1000 for time in told.get("times") or ())
+    """Creation times of the batch's records, if the query observes them; Spark reports them in milliseconds."""
+    metrics = (report.get("observedMetrics") or {}).get(RECORDS) or {}
+    return tuple(time / 1000 for time in metrics.get("times") or ())
 
 
 def _distance(start: float | None, stop: float | None) -> float:

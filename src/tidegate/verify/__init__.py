@@ -1,1 +1,1 @@
-"""Is the streamed result right? Sinks that keep what the check needs, fingerprints, revisions of updated rows."""
+"""Verification of streamed results: sinks that keep what is needed, fingerprints, and revisions of updated rows."""

@@ -1,9 +1,8 @@
-"""Is what the stream produced what one batch query over the same records produces?
+"""Fingerprints to check that a stream produced the same result as one batch query over the same records.
 
-Both sides are reduced to a fingerprint: the number of rows, and the sum and the exclusive or of a 64-bit hash of each
-row. Equal fingerprints mean equal multisets of rows, for all practical purposes, and a missing, doubled or altered
-row changes them. The stream's side is summed up by Spark's `observe` in the query itself, so nothing is written or
-read twice.
+A fingerprint consists of the number of rows and the sum and exclusive or of a 64-bit hash of each row. For all
+practical purposes, equal fingerprints mean equal multisets of rows; a missing, duplicated or altered row changes it. On
+the stream's side Spark's `observe` computes it in the query itself, so nothing is written or read twice.
 """
 
 from __future__ import annotations
@@ -29,30 +28,30 @@ class Fingerprint:
 
 
 def _columns(result: DataFrame, counts: Column | None = None) -> list[Column]:
-    """Of the rows that count, or of all."""
+    """Aggregates of a fingerprint over all rows, or over those that satisfy `counts`."""
     row = F.xxhash64(*[F.col(name) for name in result.columns])
     hashed = row if counts is None else F.when(counts, row)
-    # the sum of 31-bit pieces of billions of rows stays within 64 bits
+    # the sum of 31-bit pieces stays within 64 bits for billions of rows
     pieces = F.sum(hashed.bitwiseAND(F.lit(0x7FFFFFFF)))
     return [F.count(hashed).alias("rows"), pieces.alias("sum"), F.bit_xor(hashed).alias("xor")]
 
 
 def watched(result: DataFrame) -> DataFrame:
-    """The same result, with its fingerprint in each progress report."""
+    """The result, with its fingerprint in each progress report."""
     return result.observe(NAME, *_columns(result))
 
 
 def streamed(observed: Iterable[Mapping[str, Any]]) -> Fingerprint:
-    """Of all batches together, from the `observedMetrics` of their reports."""
+    """The fingerprint over all batches, from the `observedMetrics` of their reports."""
     parts = (metrics[NAME] for metrics in observed if NAME in metrics)
     return sum((_fingerprint(part) for part in parts), Fingerprint())
 
 
 def batch(result: DataFrame, closed_by: str | None = None, watermark: str | None = None) -> Fingerprint:
-    """Of a batch result; of its rows that the stream's watermark had closed, where a column says when.
+    """The fingerprint of a batch result. With `closed_by`, a column of times, only of rows closed by the watermark.
 
-    The condition is in the aggregation: as a filter, Spark 4.3 pushes it below a session window's merging of
-    sessions, which cuts sessions in pieces.
+    The condition is part of the aggregation: Spark 4.3 would push a filter below the merging of a session window, which
+    cuts sessions into pieces.
     """
     closed = None if closed_by is None else F.col(closed_by) <= F.lit(watermark).cast("timestamp")
     return _fingerprint(result.agg(*_columns(result, closed)).first().asDict())  # type: ignore[union-attr]

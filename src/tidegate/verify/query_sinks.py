@@ -1,4 +1,4 @@
-"""Where a run's result goes, and what is kept of it for the check against a batch query."""
+"""Sinks for the result of a run, which keep what is needed to verify it against a batch query."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from tidegate.verify.revisions import keep, latest, newest
 
 
 class QuerySink(Protocol):
-    """Where the result of a query goes."""
+    """A sink for the result of a query."""
 
     def writer(self, result: DataFrame) -> DataStreamWriter: ...
     def agrees(self, spark: SparkSession, engine: SparkEngine, expected: DataFrame) -> bool:
-        """Whether what was written equals one batch query over the same records."""
+        """Whether the written result equals `expected`, that of one batch query over the same records."""
 
     def counts(self) -> SinkCounts | None:
-        """Of the rows written, where somebody counts them."""
+        """Counts of the written rows, if the sink has them."""
 
 
 @dataclass(slots=True)
 class NoopSink:
-    """Into nothing: the fingerprint of the result is kept, or of a query in update mode all its revisions."""
+    """Discards the result, but keeps its fingerprint, or all revisions of a query in update mode."""
 
     kind: Job
     folder: Path
@@ -44,20 +44,21 @@ class NoopSink:
         return (watched(result) if self.verify else result).writeStream.format("noop").outputMode(self.kind.mode)
 
     def agrees(self, spark: SparkSession, engine: SparkEngine, expected: DataFrame) -> bool:
-        """With one batch query over the same records."""
-        wanted = batch(expected, self.kind.closed_by, engine.log.watermark)
+        """Whether the fingerprints are equal."""
+        reference = batch(expected, self.kind.closed_by, engine.log.watermark)
         if self.kind.mode == "update":
-            return wanted == batch(latest(spark, self.folder, self.kind.key))
-        return wanted == streamed(engine.observed.values())
+            return reference == batch(latest(spark, self.folder, self.kind.key))
+        return reference == streamed(engine.observed.values())
 
     def counts(self) -> SinkCounts | None:
         return None
 
 
 class KafkaSink:
-    """Into a Kafka topic, as JSON; in update mode with the row's key as the record's, so that revisions stay in order.
+    """Writes to a Kafka topic as JSON; in update mode with the row's key as the record's key, so that revisions stay in
+    order.
 
-    Spark writes to Kafka at least once: a batch that runs again writes its rows again. Such duplicates are counted.
+    Spark writes to Kafka at least once: a batch that is rerun writes its rows again. Such duplicates are counted.
     """
 
     def __init__(self, kind: Job, bootstrap: str, name: str, partitions: int) -> None:
@@ -71,25 +72,26 @@ class KafkaSink:
 
     def writer(self, result: DataFrame) -> DataStreamWriter:
         options = {"kafka.bootstrap.servers": self._topic.bootstrap, "topic": self._topic.name}
-        made = self._records(result)
-        return made.writeStream.format("kafka").options(**options).outputMode(self._kind.mode)
+        records = self._records(result)
+        return records.writeStream.format("kafka").options(**options).outputMode(self._kind.mode)
 
     def agrees(self, spark: SparkSession, engine: SparkEngine, expected: DataFrame) -> bool:
-        """Every row of the batch result is in the topic, and no other; rows that are there twice do not count against
-        it, as no reader could take them for something else.
+        """Whether the topic has every row of the batch result and no others. Duplicates are allowed, as readers can
+        recognise them.
         """
         end = end_offsets(self._topic.bootstrap, self._topic.name)
-        found = rows(spark, self._topic, self._begin, end)
+        written = rows(spark, self._topic, self._begin, end)
         if self._kind.mode == "update":
-            found = newest(found, ["key"], "offset")
-        closed = self._closed(expected, engine.log.watermark)
-        both = _counts(found, "found").join(_counts(self._records(closed), "wanted"), "value", "full_outer").fillna(0)
-        wrong = F.sum(F.when(F.col("wanted") == 0, F.col("found")).otherwise(0))
-        more = F.sum(F.when(F.col("wanted") > 0, F.greatest(F.col("found") - F.col("wanted"), F.lit(0))).otherwise(0))
-        less = F.sum(F.greatest(F.col("wanted") - F.col("found"), F.lit(0)))
-        told = both.agg(F.sum("found"), wrong, more, less).first() or (0, 0, 0, 0)
-        self._rows, false, self._duplicates, self._losses = (int(value or 0) for value in told)
-        return false == 0 and self._losses == 0
+            written = newest(written, ["key"], "offset")
+        closed = self._records(self._closed(expected, engine.log.watermark))
+        both = _counts(written, "written").join(_counts(closed, "expected"), "value", "full_outer").fillna(0)
+        surplus = F.greatest(F.col("written") - F.col("expected"), F.lit(0))
+        wrong = F.sum(F.when(F.col("expected") == 0, F.col("written")).otherwise(0))
+        more = F.sum(F.when(F.col("expected") > 0, surplus).otherwise(0))
+        less = F.sum(F.greatest(F.col("expected") - F.col("written"), F.lit(0)))
+        totals = both.agg(F.sum("written"), wrong, more, less).first() or (0, 0, 0, 0)
+        self._rows, unexpected, self._duplicates, self._losses = (int(value or 0) for value in totals)
+        return unexpected == 0 and self._losses == 0
 
     def counts(self) -> SinkCounts | None:
         return SinkCounts(self._topic.name, self._rows, self._duplicates, self._losses)
@@ -103,7 +105,7 @@ class KafkaSink:
     def _closed(self, expected: DataFrame, watermark: str | None) -> DataFrame:
         if self._kind.closed_by is None:
             return expected
-        # materialised: as a part of the query Spark 4.3 would push the filter below the merging of sessions
+        # materialised, as Spark 4.3 would push the filter below the merging of sessions
         return expected.localCheckpoint().where(F.col(self._kind.closed_by) <= F.lit(watermark).cast("timestamp"))
 
 

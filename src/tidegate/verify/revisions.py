@@ -1,6 +1,7 @@
-"""The result of a query in update mode, whose batches revise rows: every revision kept, the last of each key read.
+"""The result of a query in update mode, whose batches revise rows: all revisions are kept, and the last of each key is
+read.
 
-A batch is written under its number and replaces what was there, so one that ran again after a restart counts once.
+A batch is written under its number and replaces earlier output, so a batch that is rerun after a restart counts once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pyspark.sql import functions as F
 
 
 def keep(folder: Path) -> Callable[[DataFrame, int], None]:
-    """For `foreachBatch`."""
+    """A function for `foreachBatch` that writes each batch to the folder."""
     return lambda rows, batch: rows.write.mode("overwrite").parquet(str(folder / f"batch={batch}"))
 
 
@@ -22,6 +23,6 @@ def latest(spark: SparkSession, folder: Path, key: Sequence[str]) -> DataFrame:
 
 
 def newest(revisions: DataFrame, key: Sequence[str], order: str) -> DataFrame:
-    """Of each key the row that is last in an order."""
+    """The last row of each key by a column."""
     last = Window.partitionBy(*key).orderBy(F.col(order).desc())
     return revisions.withColumn("rank", F.row_number().over(last)).where("rank = 1").drop("rank")
