@@ -90,17 +90,19 @@ class ProgressLog:
             return None
         return max(self.trigger or 0.0, self.duration) or None
 
-    def backlog(self, now: float) -> float | None:
+    def backlog(self, now: float, rate: float | None = None) -> float | None:
         """Records that arrived and are in no finished batch. Since the last planning they are taken to come at the last
-        rate; those of a running batch are waiting.
+        rate (`rate`, if the caller has it already); those of a running batch are waiting.
         """
         if self.batch is None or not self._arrived:
             return None
         time, arrived = self._arrived[-1]
         if self.idle is not None and self.idle > time:
             time = self.idle
-        since = (self.arrival_rate or 0.0) * max(0.0, now - time) if now > time else 0.0
-        return max(0.0, arrived + since - self.batch.end)
+        if now <= time:
+            return max(0.0, arrived - self.batch.end)
+        since = (self.arrival_rate if rate is None else rate) or 0.0
+        return max(0.0, arrived + since * (now - time) - self.batch.end)
 
     @property
     def latency(self) -> float | None:

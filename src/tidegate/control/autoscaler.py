@@ -30,10 +30,15 @@ class Autoscaler:
         wish = self._wish(obs)
         steps = [Step(self.name, wish)]
         for guard in self.guards:
-            step = _tempered(guard, wish, obs)
-            if step.decision is not wish and step.decision != wish:
-                wish = step.decision
-                steps.append(step)
+            error = None
+            try:
+                tempered = guard.temper(wish, obs)
+            except Exception as raised:  # as good as a guard that says no: nothing changes, and the reason names it
+                error = f"{type(raised).__name__}: {raised}"
+                tempered = hold(obs, f"the guard {guard.name} failed: {error}")
+            if tempered is not wish and tempered != wish:
+                wish = tempered
+                steps.append(Step(guard.name, wish, error))
         bounded = self._bounded(wish)
         if bounded is not None:
             steps.append(Step("limits", bounded))
@@ -66,12 +71,3 @@ class Autoscaler:
         shares = spread(target.per_operator, allowed) if target.per_operator else None
         within = replace(target, executors=allowed, per_operator=shares)
         return Decision(within, f"{bound} {allowed}: {decision.reason}", decision.evidence)
-
-
-def _tempered(guard: Guard, wish: Decision, obs: Observation) -> Step:
-    """A guard that raises is as good as one that says no: nothing changes, and the reason names it."""
-    try:
-        return Step(guard.name, guard.temper(wish, obs))
-    except Exception as error:
-        text = f"{type(error).__name__}: {error}"
-        return Step(guard.name, hold(obs, f"the guard {guard.name} failed: {text}"), text)

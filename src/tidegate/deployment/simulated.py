@@ -69,7 +69,7 @@ def simulate(e: Experiment, scaler: Autoscaler | None = None, sinks: Sequence[Si
 
     A policy that needs a profile must have one: see `profiling.with_profile`.
     """
-    deployment, recorder = SimulatedDeployment(e), TraceRecorder()
+    deployment, recorder = SimulatedDeployment(e), TraceRecorder(batches=False)
     autoscaler = e.autoscaler() if scaler is None else scaler
     engine = deployment.engine
     drive(engine, autoscaler, engine, (recorder, *sinks), period=e.period, act=e.mode == "active")

@@ -34,6 +34,8 @@ class TraceRecorder:
     name: str = "score"
     #: for Spark's dynamic allocation, where no decision is acted on: every change of the number of executors is a move
     native: bool = False
+    #: off if the engine keeps its own, finer account of what was finished when (`trace(finished=…)`)
+    batches: bool = True
     _times: buffer[float] = field(default_factory=_floats)
     _executors: buffer[float] = field(default_factory=_floats)
     _requested: buffer[float] = field(default_factory=_floats)
@@ -56,9 +58,10 @@ class TraceRecorder:
         for event in obs.events:
             if event.kind in FAILURES:
                 self._failures.add(event.time)
-        for batch in obs.batches:
-            if batch.end > batch.begin:
-                self._take_batch(batch)
+        if self.batches:
+            for batch in obs.batches:
+                if batch.end > batch.begin:
+                    self._take_batch(batch)
 
     def _take_batch(self, batch: Batch) -> None:
         self._batches.extend((batch.finished, batch.begin, batch.end, batch.rows))

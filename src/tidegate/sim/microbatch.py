@@ -211,7 +211,7 @@ class MicroBatchEngine:
             requested=self.requested,
             arrival_rate=rate,
             processing_rate=log.processing_rate,
-            backlog=log.backlog(now),
+            backlog=log.backlog(now, rate),
             latency=log.latency,
             trigger=log.trigger,
             batch_duration=log.duration,
