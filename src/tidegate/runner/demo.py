@@ -28,7 +28,7 @@ BATCHES, LONGEST = 4, 40.0
 #: more than any executor can process, records/s
 PLENTY = 20_000_000.0
 #: height of the tide in executors at full speed; the policy's target requires three for it
-PEAK = 1.5
+PEAK = 1.3
 #: share of the machine's cores for all executors; the rest is for the driver and other processes
 SHARE = 0.55
 
