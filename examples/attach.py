@@ -16,10 +16,10 @@ spark = SparkSession.builder.appName("attach").getOrCreate()
 
 events = spark.readStream.format("rate").option("rowsPerSecond", 10_000).load()
 counts = events.selectExpr("value % 10 AS key").groupBy("key").count()
-query = counts.writeStream.format("noop").outputMode("update").trigger(processingTime="2 seconds").start()
+query = counts.writeStream.format("noop").outputMode("update").trigger(processingTime="5 seconds").start()
 
-# at so little load one executor is enough: after the window of 10 s the other goes
-patient = {"interval": 2, "readiness": 5, "down-window": 10}
+# at this load one executor is enough: once both have compiled their code, the other goes after a window of 10 s
+patient = {"interval": 2, "readiness": 5, "down-window": 10, "target": 0.9}
 with tidegate.attach(query, "hpa-cpu", min_executors=1, max_executors=2, options=patient, store=None) as scaler:
     query.awaitTermination(seconds)
 

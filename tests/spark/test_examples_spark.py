@@ -25,7 +25,7 @@ def test_attach_from_spark_submit_sends_the_executor_away_that_is_not_needed(tmp
         *memory,
         *quiet,
         str(ROOT / "examples" / "attach.py"),
-        "50",
+        "80",
     ]
     done = subprocess.run(call, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -173,7 +173,7 @@ class SparkDeployment:
             memory=shape.executor.memory,
             partitions=shape.partitions or self.experiment.partition_count,
         )
-        log = self.engine.log
+        before = self.engine
         self._queries = ExitStack()
         self.host.reshape(shape)
         if fresh:
@@ -182,7 +182,8 @@ class SparkDeployment:
             self.feed.options = {**self.feed.options, "partitions": str(self.experiment.partition_count)}
         self.query = self._start_query()
         self.engine = self._watch()
-        self.engine.log = log
+        # one run, whichever session it is on: records are counted on, and so is what the query observed of its result
+        self.engine.log, self.engine.observed = before.log, before.observed
 
     def end(self, sinks: Sequence[Sink] = ()) -> None:
         """Stop the query between two batches and process its last reports. An interrupted batch could have written rows

@@ -95,6 +95,10 @@ class SparkEngine:
 
     def _make_actuator(self) -> Actuator:
         driver, requested = Driver(self._spark.sparkContext), self._watching.requested
+        if requested is None:
+            # while the first ones are still starting there are none, and a total of 0 would send them away
+            configured = self._spark.sparkContext.getConf().get("spark.executor.instances", "1")
+            requested = len(self.status.executors()) or max(1, int(configured))
         return Actuator(driver, self.status.executors, self._listener.boundary, requested=requested)
 
     @property
