@@ -43,6 +43,17 @@ class Stage:
         )
 
 
+def of_last_batch(jobs: Sequence[Mapping[str, Any]]) -> set[int]:
+    """Ids of the stages of the last micro-batch among jobs, oldest first. Spark describes a job by its query and batch.
+
+    >>> sorted(of_last_batch([{"description": f"q<br/>batch = {b}", "stageIds": [b, b + 1]} for b in (3, 5, 5)]))
+    [5, 6]
+    """
+    last = jobs[-1].get("description") if jobs else None
+    batch = [job for job in jobs if job.get("description") == last] if last else jobs[-1:]
+    return {int(id) for job in batch for id in job["stageIds"]}
+
+
 class Status:
     """The status of one Spark context. Makes as few calls to the driver as possible, since each takes time."""
 

@@ -16,7 +16,7 @@ from tidegate.cluster.executors import Executor
 from tidegate.cluster.jvm import Driver
 from tidegate.cluster.jvm_shutdown import finish
 from tidegate.cluster.quota import Quotas
-from tidegate.cluster.status import Stage, Status
+from tidegate.cluster.status import Stage, Status, of_last_batch
 from tidegate.core import (
     Batch,
     Decision,
@@ -177,7 +177,8 @@ class SparkEngine:
         self._last_job = int(jobs[-1]["jobId"])
         stages = self.status.stages(jobs)
         if stages is not None:
-            self._stages = stages
+            last = of_last_batch(jobs)
+            self._stages = [stage for stage in stages if stage.id in last] or self._stages
             self._reruns += sum(stage.reruns for stage in stages)
 
     def _lost(self, now: float, executors: Sequence[Executor], requested: int) -> list[Event]:
