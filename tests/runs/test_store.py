@@ -1,6 +1,5 @@
 import json
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from tidegate.core import (
 from tidegate.runs import RunResult, RunSpec
 from tidegate.score.figures import Backlog, Figures, Latency, Rescales, Slo, Throughput, Workers
 from tidegate.store import MIGRATIONS, Run, Store, StoreSink
+from tidegate.store.schema import APPLICATION_ID
 
 FULL = Tick(
     Observation(
@@ -81,8 +81,6 @@ FIGURES = Figures(
 class Stopped:
     """A clock that stands still."""
 
-    localtime, strftime = staticmethod(time.localtime), staticmethod(time.strftime)
-
     def __init__(self, now: float) -> None:
         self.now = now
 
@@ -125,9 +123,8 @@ def test_a_second_connection_follows_a_run_while_it_is_written(tmp_path: Path) -
         assert reader.run(run).status == "done"
 
 
-def test_runs_begun_within_one_second_have_different_ids(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidegate.store.time", Stopped(1_700_000_000.25))
-    with Store.open(":memory:") as store:
+def test_runs_begun_within_one_second_have_different_ids() -> None:
+    with Store.open(":memory:", clock=lambda: 1_700_000_000.25) as store:
         first, second, third = (store.begin(RunSpec(seed=n)) for n in range(3))
         assert (second, third) == (f"{first}-1", f"{first}-2")
         assert [run.spec.seed for run in store.runs()] == [0, 1, 2]
@@ -135,9 +132,8 @@ def test_runs_begun_within_one_second_have_different_ids(monkeypatch: pytest.Mon
         assert store.run(first).created == 1_700_000_000.25
 
 
-def test_the_last_of_twelve_runs_of_one_second_is_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidegate.store.time", Stopped(1_700_000_000))
-    with Store.open(":memory:") as store:
+def test_the_last_of_twelve_runs_of_one_second_is_the_last() -> None:
+    with Store.open(":memory:", clock=lambda: 1_700_000_000.0) as store:
         ids = [store.begin(RunSpec()) for _ in range(12)]
         assert store.run("last").id == ids[-1]
 
@@ -160,10 +156,9 @@ def test_a_run_runs_until_it_is_ended_with_a_status_and_a_result() -> None:
         ]
 
 
-def test_an_unknown_run_is_refused_with_the_last_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_run_is_refused_with_the_last_ones() -> None:
     clock = Stopped(1_700_000_000)
-    monkeypatch.setattr("tidegate.store.time", clock)
-    with Store.open(":memory:") as store:
+    with Store.open(":memory:", clock=clock.time) as store:
         with pytest.raises(InvalidInput) as refused:
             store.run("last")
         assert str(refused.value) == "no run 'last' in the store (the last ones: none yet)"
@@ -188,13 +183,6 @@ def test_a_path_that_cannot_be_a_store_is_named(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput) as refused, Store.open(path):
             pass
         assert str(refused.value).startswith(f"cannot use {path} as a store of runs: ")
-
-
-def test_folders_above_the_store_are_made(tmp_path: Path) -> None:
-    path = tmp_path / "some" / "where" / "runs.db"
-    with Store.open(path) as store:
-        store.begin(RunSpec())
-    assert path.exists()
 
 
 def test_a_tick_that_cannot_be_stored_does_not_spoil_the_next() -> None:
@@ -349,7 +337,7 @@ def test_a_migration_that_fails_leaves_the_store_as_it_was(tmp_path: Path, monke
     path = tmp_path / "runs.db"
     written_by_the_first_version(path)
     odd = (*MIGRATIONS, "CREATE TABLE other (id); CREATE TABLE runs (id);")
-    monkeypatch.setattr("tidegate.store.MIGRATIONS", odd)
+    monkeypatch.setattr("tidegate.store.schema.MIGRATIONS", odd)
     with pytest.raises(InvalidInput, match=r"cannot use .*runs.db as a store of runs: table runs already exists"):
         open_and_close(path)
     with plain(path) as db:
@@ -368,6 +356,7 @@ def test_a_store_of_a_later_version_is_refused_and_left_as_it_was(tmp_path: Path
     with plain(path) as db:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("CREATE TABLE runs (something TEXT)")
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {later}")
     before = path.read_bytes()
     with pytest.raises(InvalidInput) as refused:
