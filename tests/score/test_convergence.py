@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -94,3 +96,26 @@ def test_a_step_within_a_second() -> None:
 def test_too_short_for_a_step() -> None:
     assert step_times(Cumulative(np.array([0.0, 100.0]), np.array([0.0, 5.0])), 100) == ()
     assert step_times(Cumulative(np.array([0.0]), np.array([0.0])), 0) == ()
+
+
+def test_a_step_before_the_first_tick() -> None:
+    run = trace([(1000, 100)], {0: 9, 500: 2})
+    late = replace(run, times=run.times[10:], executors=run.executors[10:], requested=run.requested[10:])
+    # the first tick, at 100 s, sees 9; at 500 s there are 2, which is right
+    assert convergence(late, np.full(len(late.times), 2.0), steps=[50.0]) == [Convergence(50.0, 450.0, 0)]
+
+
+def test_how_near_and_how_long() -> None:
+    # 1 off is near, 2 off is not; 300 s are enough
+    run = trace([(600, 100), (900, 300)], {0: 2, 700: 5, 1000: 6, 1200: 7})
+    assert convergence(run, oracle(run, {0: 2, 600: 6})) == [Convergence(600.0, 100.0, 0)]
+    assert convergence(run, oracle(run, {0: 2, 600: 7})) == [Convergence(600.0, 400.0, 0)]
+    assert convergence(run, oracle(run, {0: 2, 600: 8})) == [Convergence(600.0, 600.0, 0)]
+    assert convergence(run, oracle(run, {0: 2, 600: 9})) == [Convergence(600.0, None, None)]
+
+
+def test_a_ramp_of_half_a_minute_is_a_step_for_ticks_of_a_minute_only() -> None:
+    rates = np.interp(np.arange(600.0), [300.0, 330.0], [100.0, 300.0])  # in 5 s by 33, a ninth of the peak
+    ramp = Cumulative(np.arange(601.0), np.append(0.0, np.cumsum(rates)))
+    assert step_times(ramp, 600, tick=1) == ()
+    assert len(step_times(ramp, 600, tick=60)) == len(step_times(ramp, 600, tick=900)) == 1

@@ -1,6 +1,6 @@
 """One set of ticks, scored on every path by which a run can come to its figures."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,8 @@ from tidegate.experiment import Experiment
 from tidegate.experiment.simulation import offered
 from tidegate.report.view import scored
 from tidegate.runner.replay import replay
-from tidegate.score import Figures, Objective, TraceRecorder, figures, trace_from_ticks
+from tidegate.score import Figures, Objective, RollingScore, TraceRecorder, figures, trace_from_ticks
+from tidegate.score.folding import Bounds
 from tidegate.store import Run, Store, StoreSink
 
 #: 20 minutes at a rate that two executors can just not keep up with, so that records wait at the end
@@ -81,6 +82,21 @@ def test_without_a_known_load_as_an_attached_run_is(run: tuple[Figures, list[Tic
     assert attached.latency is not None
     assert run[0].latency is not None
     assert attached.latency.max == pytest.approx(run[0].latency.max, abs=2 * E.trigger)
+
+
+def test_by_a_rolling_score_as_an_attached_run_is(run: tuple[Figures, list[Tick]]) -> None:
+    whole, short = RollingScore(E.slo, start=0.0), RollingScore(E.slo, start=0.0, bounds=Bounds(kept=1000))
+    for tick in run[1]:
+        whole.take(tick)
+        short.take(tick)
+    attached = figures(trace_from_ticks(run[1]), OBJECTIVE)
+    assert whole.figures(OBJECTIVE) == attached
+    # with only the last ticks kept, all is the same but percentiles
+    folded = short.figures(OBJECTIVE)
+    assert folded.latency is not None
+    assert attached.latency is not None
+    assert asdict(folded.latency) == pytest.approx(asdict(attached.latency), rel=0.01)
+    assert replace(folded, latency=attached.latency) == attached
 
 
 def test_stored_and_read_back_as_a_report_scores_a_run_that_did_not_end(

@@ -1,4 +1,4 @@
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -73,6 +73,27 @@ def test_records_may_tell_when_they_were_created() -> None:
 def test_batches_that_say_nothing_of_arrivals_leave_them_unknown() -> None:
     found = trace_from_ticks([tick(111, 1, 1, Batch(0, 108, 110, 0, 100))], start=100)
     assert (found.dated, found.finished.ends.tolist()) == (False, [100])
+
+
+@pytest.mark.parametrize("broken", ["planned", "finished", "end", "arrived"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_batch_with_broken_numbers_does_not_spoil_the_run(broken: str, value: float) -> None:
+    good = Batch(0, 108, 110, 0, 100, arrived=100.0)
+    bad = replace(Batch(1, 109, 111, 100, 200, arrived=200.0), **{broken: value})
+    assert figures(trace_from_ticks([tick(111, 1, 1, good, bad)], 100), Objective(1)) == figures(
+        trace_from_ticks([tick(111, 1, 1, good)], 100), Objective(1)
+    )
+
+
+def test_a_batch_with_a_broken_creation_time_does_not_spoil_it_either() -> None:
+    bad = Batch(1, 109, 111, 100, 200, times=(108.0, float("nan")))
+    assert len(trace_from_ticks([tick(111, 1, 1, bad)], 100).finished.times) == 0
+
+
+def test_a_decision_that_nobody_acted_on_is_no_move() -> None:
+    watched = Tick(Observation(1000.0, 1, 1), (Step("test", Decision(3, "because")),), acted=False)
+    assert trace_from_ticks([watched]).moves == ()
+    assert figures(trace_from_ticks([watched]), Objective(1)).rescales == Rescales()
 
 
 def test_where_nobody_acts_every_change_of_the_number_is_a_move() -> None:

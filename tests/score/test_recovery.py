@@ -1,7 +1,7 @@
 import numpy as np
 
 from tidegate.score import Cumulative, Finished, RunTrace
-from tidegate.score.recovery import Recovery, recovery
+from tidegate.score.recovery import Recovering, Recovery, normal, recovery
 
 #: 10 records/s, for as long as any test lasts
 ARRIVALS = Cumulative(np.array([0.0, 10_000.0]), np.array([0.0, 100_000.0]))
@@ -73,3 +73,47 @@ def test_lost_records_do_not_stand_in_the_way() -> None:
 
 def test_without_failures_there_is_nothing_to_tell() -> None:
     assert recovery(trace(steady(10, 100), (), until=100)) == []
+
+
+def test_normal_is_what_was_finished_in_the_five_minutes_before() -> None:
+    times, ages = np.array([99.9, 100.0, 250.0, 399.9, 400.0]), np.array([90.0, 4.0, 6.0, 8.0, 90.0])
+    assert normal(times, ages, failure=400.0) == 1.5 * 6.0
+    assert normal(times[1:2], ages[1:2], failure=400.0) == 6.0
+    # nothing before, or nothing slow
+    assert normal(times[:1], ages[:1], failure=400.0) == normal(times, np.zeros(5), failure=400.0) == 2.0
+
+
+def spell(due: float, finished: float, limit: float = 5.0) -> tuple[Finished, np.ndarray]:
+    """A portion whose first record is overdue from `due` until it is finished."""
+    return Finished(np.array([finished]), np.zeros(1), np.ones(1)), np.array([due - limit])
+
+
+def test_what_gets_overdue_later_has_another_reason() -> None:
+    failed = Recovering.of(100.0, limit=5.0)
+    # until 20 s after a record that came at the failure would be overdue, and then until 20 s after the last that was
+    assert failed.after(*spell(125.0, 140.0)).recovered == 140.0
+    assert failed.after(*spell(125.1, 140.0)).recovered == 100.0
+    assert failed.after(*spell(110.0, 140.0)).after(*spell(160.0, 170.0)).recovered == 170.0
+    assert failed.after(*spell(110.0, 140.0)).after(*spell(160.1, 170.0)).recovered == 140.0
+    # the end of an earlier portion takes nothing back
+    assert failed.after(*spell(110.0, 140.0)).after(*spell(112.0, 120.0)).recovered == 140.0
+
+
+def test_what_was_finished_by_the_failure_or_in_time_is_not_overdue() -> None:
+    failed = Recovering.of(100.0, limit=5.0)
+    assert failed.after(*spell(90.0, 100.0)).recovered == 100.0
+    assert failed.after(*spell(110.0, 110.0)).recovered == 100.0
+    assert failed.after(*spell(90.0, 101.0)).recovered == 101.0
+
+
+def test_it_must_stay_normal_for_20_seconds() -> None:
+    recovering = Recovering.of(100.0, limit=5.0).after(*spell(110.0, 140.0))
+    assert [recovering.by(end).seconds for end in (159.9, 160.0, 300.0)] == [None, 40.0, 40.0]
+
+
+def test_it_is_over_when_no_record_to_come_can_be_late_because_of_it() -> None:
+    failed = Recovering.of(100.0, limit=5.0)
+    # overdue by 125 s at the latest; five minutes later that is certain
+    assert [failed.after(*spell(due, due)).over for due in (425.0, 425.1)] == [False, True]
+    over = failed.after(*spell(500.0, 500.0))
+    assert over.after(*spell(110.0, 140.0)) is over

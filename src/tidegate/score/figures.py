@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tidegate.score.convergence import Convergence, convergence
+from tidegate.score.earlier import NOTHING, UNSPENT, Earlier, Spent
 from tidegate.score.latency import LatencyDistribution, done, lost
 from tidegate.score.provision import Provision, provision
 from tidegate.score.recovery import Recovery, recovery
@@ -127,28 +128,33 @@ class Schedule(Protocol):
 
 
 def figures(
-    trace: RunTrace, objective: Objective, oracle: Schedule | None = None, steps: Sequence[float] | None = None
+    trace: RunTrace,
+    objective: Objective,
+    oracle: Schedule | None = None,
+    steps: Sequence[float] | None = None,
+    earlier: Earlier = NOTHING,
 ) -> Figures:
     """Score a run. Without an oracle there is no convergence.
 
     `steps` are the times of the workload's steps, if known: detecting them in the arrivals costs as much as the
-    percentiles. Floats are rounded to nine digits, so that all machines agree.
+    percentiles. `earlier` is what remains of the run before its trace (see `RollingScore`). Floats are rounded to nine
+    digits, so that all machines agree.
     """
-    spent = workers(trace)
-    latencies = distribution(trace)
-    seconds = None if spent is None else spent.seconds
+    used = workers(trace, earlier.spent)
+    latencies = distribution(trace, earlier.latencies)
+    seconds = None if used is None else used.seconds
     return rounded(
         Figures(
-            processed=round(_processed(trace)),
-            lost=round(lost(trace)),
+            processed=round(_processed(trace) + earlier.processed),
+            lost=round(lost(trace) + earlier.lost),
             latency=None if latencies is None else latency(latencies),
             slo=Slo(objective.slo, None if latencies is None else latencies.share_above(objective.slo)),
-            workers=spent,
-            rescales=rescales(trace),
-            backlog=backlog(trace),
-            throughput=throughput(trace),
+            workers=used,
+            rescales=rescales(trace, earlier),
+            backlog=backlog(trace, earlier),
+            throughput=throughput(trace, earlier),
             convergence=tuple(convergence(trace, oracle.executors, steps)) if oracle else (),
-            recovery=tuple(recovery(trace)) if trace.dated else (),
+            recovery=tuple(recovery(trace, earlier.recovery)) if trace.dated else (),
             provision=provision(trace, oracle.executors) if oracle else None,
             oracle=_against(oracle, seconds) if oracle else None,
             cost=None if objective.price is None or seconds is None else seconds / 3600 * objective.price,
@@ -157,11 +163,13 @@ def figures(
     )
 
 
-def distribution(trace: RunTrace) -> LatencyDistribution | None:
+def distribution(trace: RunTrace, earlier: LatencyDistribution | None = None) -> LatencyDistribution | None:
     """None if no records arrived, or their arrival times are unknown."""
     if not trace.dated:
         return None
     latencies = LatencyDistribution.of(trace)
+    if earlier is not None:
+        latencies = latencies.joined(earlier)
     return latencies if len(latencies.counts) else None
 
 
@@ -170,14 +178,23 @@ def latency(latencies: LatencyDistribution) -> Latency:
     return Latency(latencies.mean, p50, p95, p99, latencies.max)
 
 
-def workers(trace: RunTrace) -> Workers | None:
-    """Integrated from tick to tick; None with fewer than two ticks."""
-    if len(trace.times) < 2:
+def workers(trace: RunTrace, earlier: Spent = UNSPENT) -> Workers | None:
+    """Integrated from tick to tick; None if no time passed between them."""
+    total = spent(trace, earlier)
+    if total.span <= 0:
         return None
-    lengths = np.diff(trace.times)
-    span = float(trace.times[-1] - trace.times[0])
-    seconds, seen = float((paid(trace) * lengths).sum()), float((trace.executors[:-1] * lengths).sum())
-    return Workers(seconds / span, int(trace.executors.max()), seconds, seen / span, seen)
+    return Workers(total.seconds / total.span, total.most, total.seconds, total.seen / total.span, total.seen)
+
+
+def spent(trace: RunTrace, earlier: Spent = UNSPENT) -> Spent:
+    """Executors from the first tick to the last. Where a clock was set back, no time passed."""
+    lengths = np.maximum(np.diff(trace.times), 0.0)
+    return Spent(
+        earlier.span + float(lengths.sum()),
+        earlier.seconds + float((paid(trace) * lengths).sum()),
+        earlier.seen + float((trace.executors[:-1] * lengths).sum()),
+        max(earlier.most, int(trace.executors.max(initial=0.0))),
+    )
 
 
 def paid(trace: RunTrace) -> Array:
@@ -186,32 +203,48 @@ def paid(trace: RunTrace) -> Array:
     return executors
 
 
-def rescales(trace: RunTrace) -> Rescales:
+def rescales(trace: RunTrace, earlier: Earlier = NOTHING) -> Rescales:
     """Counts actions, not changes of the observed number. An action that keeps the total is neither up nor down."""
-    up = sum(move.after > move.before for move in trace.moves)
-    down = sum(move.after < move.before for move in trace.moves)
+    up = sum(move.after > move.before for move in trace.moves) + earlier.up
+    down = sum(move.after < move.before for move in trace.moves) + earlier.down
     return Rescales(up + down, up, down)
 
 
-def backlog(trace: RunTrace) -> Backlog | None:
+def backlog(trace: RunTrace, earlier: Earlier = NOTHING) -> Backlog | None:
     """Records arrived but not finished, at the ticks and at the end."""
     if not len(trace.times) or not trace.dated:
         return None
-    moments = np.append(trace.times, trace.until)
+    waiting = waiting_at(np.append(trace.times, trace.until), trace)
+    undecided = waiting_with(earlier.ticks, trace)
+    return Backlog(float(max(waiting.max(), undecided.max(initial=earlier.backlog))), float(waiting[-1]))
+
+
+def waiting_at(moments: Array, trace: RunTrace) -> Array:
+    """The backlog at moments of a trace."""
+    return waiting_with(finished_by(moments, trace), trace)
+
+
+def finished_by(moments: Array, trace: RunTrace) -> Array:
+    """Rows of a moment, and the number of the first record that was not finished by then."""
     order = np.argsort(trace.finished.times, kind="stable")
-    reached = np.maximum.accumulate(np.append(trace.arrivals.totals[0], trace.finished.ends[order]))
+    reached = np.maximum.accumulate(np.append(trace.first, trace.finished.ends[order]))
     finished = reached[np.searchsorted(trace.finished.times[order], moments, side="right")]
-    waiting = np.maximum(trace.arrivals.by(moments) - finished, 0.0)
-    return Backlog(float(waiting.max()), float(waiting[-1]))
+    return np.column_stack([moments, finished])
 
 
-def throughput(trace: RunTrace) -> Throughput:
+def waiting_with(finished: Array, trace: RunTrace) -> Array:
+    """The backlog at moments, of which it is known what was finished by then."""
+    return np.maximum(trace.arrivals.by(finished[:, 0]) - finished[:, 1], 0.0)
+
+
+def throughput(trace: RunTrace, earlier: Earlier = NOTHING) -> Throughput:
     if trace.until <= 0:
         return Throughput(None, None, None)
-    processed = _processed(trace)
+    processed = _processed(trace) + earlier.processed
     if not trace.dated:
         return Throughput(None, processed / trace.until, None)
-    offered = float(trace.arrivals.by(trace.until) - trace.arrivals.totals[0])
+    first = trace.first if earlier.first is None else earlier.first
+    offered = float(trace.arrivals.by(trace.until)) - first
     return Throughput(offered / trace.until, processed / trace.until, processed / offered if offered else None)
 
 

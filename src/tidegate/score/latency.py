@@ -8,12 +8,12 @@ pieces.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
 
-from tidegate.score.trace import Array, Cumulative, Finished, RunTrace
+from tidegate.score.trace import Array, Cumulative, Finished, RunTrace, flat
 
 #: a piece with fewer records than this is a rounding error, which could determine the maximum
 SLIVER = 1e-3
@@ -54,13 +54,23 @@ class LatencyDistribution:
     @classmethod
     def at(cls, portions: Finished, arrivals: Cumulative) -> LatencyDistribution:
         """The distribution over the records of portions, from their creation times if known, else from the arrivals."""
-        pieces = _all_pieces(portions, arrivals) if portions.created else _pieces(portions, arrivals)
-        finished, counts, first, last = pieces
+        cut = _all_pieces(portions, arrivals) if portions.created else pieces(portions, arrivals)
+        finished, counts, first, last = cut
         # in place, because on large arrays memory costs more than arithmetic
         oldest, youngest = np.subtract(finished, first, out=first), np.subtract(finished, last, out=last)
         np.maximum(oldest, 0.0, out=oldest)
         np.maximum(youngest, 0.0, out=youngest)
+        return cls.between(oldest, youngest, counts)
+
+    @classmethod
+    def between(cls, oldest: Array, youngest: Array, counts: Array) -> LatencyDistribution:
+        """Pieces of so many records each, whose ages are evenly spread from `youngest` to `oldest`."""
         return cls(oldest, youngest, counts, counts / np.maximum(oldest - youngest, 1e-9))
+
+    def joined(self, other: LatencyDistribution) -> LatencyDistribution:
+        """The distribution over the records of both."""
+        columns = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return LatencyDistribution(*(np.concatenate(column) for column in columns))
 
     @property
     def records(self) -> float:
@@ -141,15 +151,14 @@ def done(trace: RunTrace) -> Finished:
 
 def everything(trace: RunTrace) -> Finished:
     """Portions of all records that had arrived by the end: finished ones, then the rest as if finished at the end."""
-    first, last = float(trace.arrivals.totals[0]), float(trace.arrivals.by(trace.until))
-    finished = done(trace)
-    return finished.and_rest(*_gaps(finished, first, last), trace.until)
+    finished, last = done(trace), float(trace.arrivals.by(trace.until))
+    return finished.and_rest(*gaps(finished, trace.first, last), trace.until)
 
 
 def served(trace: RunTrace) -> Finished:
     """Like `everything` without lost records: only those still waiting at the end are added."""
     finished = done(trace)
-    reached = finished.ends.max(initial=float(trace.arrivals.totals[0]))
+    reached = finished.ends.max(initial=trace.first)
     begins, ends = np.array([reached]), np.array([float(trace.arrivals.by(trace.until))])
     waiting = ends - begins >= RECORD
     return finished.and_rest(begins[waiting], ends[waiting], trace.until)
@@ -159,16 +168,20 @@ def lost(trace: RunTrace) -> float:
     """Records between portions, which were skipped, and records of a portion that no task read."""
     finished = trace.finished
     last = finished.ends.max(initial=0.0)
-    begins, ends = _gaps(finished, float(trace.arrivals.totals[0]), float(last))
-    skipped = float((ends - begins).sum())
-    if finished.rows is None:
-        return skipped
-    unread = finished.ends - finished.begins - finished.rows
+    begins, ends = gaps(finished, trace.first, float(last))
+    return float((ends - begins).sum()) + unread(finished)
+
+
+def unread(portions: Finished) -> float:
+    """Records of portions that no task read, as far as rows are counted."""
+    if portions.rows is None:
+        return 0.0
+    missing = portions.ends - portions.begins - portions.rows
     # simulated record counts are not whole numbers
-    return skipped + float(unread[unread >= 1.0].sum())
+    return float(missing[missing >= 1.0].sum())
 
 
-def _gaps(portions: Finished, first: float, last: float) -> tuple[Array, Array]:
+def gaps(portions: Finished, first: float, last: float) -> tuple[Array, Array]:
     """Begins and ends of the ranges between `first` and `last` that are in no portion."""
     order = np.argsort(portions.begins, kind="stable")
     reached = np.maximum.accumulate(np.concatenate([[first], portions.ends[order]]))
@@ -178,32 +191,33 @@ def _gaps(portions: Finished, first: float, last: float) -> tuple[Array, Array]:
 
 
 def _all_pieces(portions: Finished, arrivals: Cumulative) -> tuple[Array, Array, Array, Array]:
-    """Portions with creation times, cut at their quantiles; other portions as in `_pieces`."""
-    dated = np.array([bool(quantiles) for quantiles in portions.created])
-    parts = [_pieces(portions.only(~dated), arrivals)]
-    rows = zip(portions.times, portions.begins, portions.ends, portions.created, strict=True)
-    for time, begin, end, quantiles in rows:
-        if quantiles and end > begin:
-            created = np.array(quantiles if len(quantiles) > 1 else quantiles * 2)
-            pieces = len(created) - 1
-            counts = np.full(pieces, (end - begin) / pieces)
-            parts.append((np.full(pieces, time), counts, created[:-1].copy(), created[1:].copy()))
-    finished, counts, first, last = (np.concatenate(columns) for columns in zip(*parts, strict=True))
-    return finished, counts, first, last
+    """Portions with creation times, cut at their quantiles; other portions as in `pieces`."""
+    has_times = np.array([bool(quantiles) for quantiles in portions.created])
+    dated = portions.only(has_times & (portions.ends > portions.begins))
+    # a single creation time is that of the first record and of the last
+    created = [quantiles if len(quantiles) > 1 else quantiles * 2 for quantiles in dated.created]
+    times, number = flat(created), np.array([len(quantiles) for quantiles in created], dtype=int)
+    following = np.cumsum(number)
+    last, first = np.delete(times, following - number), np.delete(times, following - 1)
+    records = np.repeat((dated.ends - dated.begins) / (number - 1), number - 1)
+    cut = np.repeat(dated.times, number - 1), records, first, last
+    others = pieces(portions.only(~has_times), arrivals)
+    finished, counts, begin, end = (np.concatenate(columns) for columns in zip(others, cut, strict=True))
+    return finished, counts, begin, end
 
 
-def _pieces(portions: Finished, arrivals: Cumulative) -> tuple[Array, Array, Array, Array]:
+def pieces(portions: Finished, arrivals: Cumulative) -> tuple[Array, Array, Array, Array]:
     """Portions cut where the arrivals bend: finish times, record counts, arrivals of the first and the last record."""
     nonempty = portions.ends > portions.begins
     begins, ends = portions.begins[nonempty], portions.ends[nonempty]
     totals, starts, paces = _lines(arrivals, begins.min(initial=0.0), ends.max(initial=0.0))
     line = np.searchsorted(totals, begins, side="right") - 1
-    pieces = np.searchsorted(totals, ends, side="left") - line
-    following = np.cumsum(pieces)
-    lines = np.arange(pieces.sum()) + np.repeat(line - following + pieces, pieces)
+    number = np.searchsorted(totals, ends, side="left") - line
+    following = np.cumsum(number)
+    lines = np.arange(number.sum()) + np.repeat(line - following + number, number)
     low, high = totals[lines], totals[lines + 1]
-    low[following - pieces], high[following - 1] = begins, ends
-    start, pace, finished = starts[lines], paces[lines], np.repeat(portions.times[nonempty], pieces)
+    low[following - number], high[following - 1] = begins, ends
+    start, pace, finished = starts[lines], paces[lines], np.repeat(portions.times[nonempty], number)
     counts = high - low
     real = counts >= SLIVER
     if not real.all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array as buffer
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,20 @@ from itertools import pairwise
 import numpy as np
 
 from tidegate.core import Batch, Tick
-from tidegate.score.trace import Array, Cumulative, Finished, Move, RunTrace, array
+from tidegate.score.trace import Array, Cumulative, Finished, Move, RunTrace, array, flat
 
 #: kinds of events that count as failures
 FAILURES = frozenset({"ExecutorLost"})
+
+
+def counts(batch: Batch) -> bool:
+    """Whether a batch has records and can be scored: a single NaN would be in every figure from then on.
+
+    >>> counts(Batch(0, 1.0, 2.0, 0.0, 0.0)), counts(Batch(0, float("nan"), 2.0, 0.0, 9.0))
+    (False, False)
+    """
+    known = batch.planned + batch.finished + batch.end + (batch.arrived or 0.0) + sum(batch.times)
+    return batch.end > batch.begin and math.isfinite(known)
 
 
 def _floats() -> buffer[float]:
@@ -60,7 +71,7 @@ class TraceRecorder:
                 self._failures.add(event.time)
         if self.batches:
             for batch in obs.batches:
-                if batch.end > batch.begin:
+                if counts(batch):
                     self._take_batch(batch)
 
     def _take_batch(self, batch: Batch) -> None:
@@ -110,21 +121,50 @@ class TraceRecorder:
         have them. Later totals are never smaller and later times never earlier. None if nothing tells when records
         arrived.
         """
-        if self._created and all(self._created):
-            begins, ends = np.array(self._batches).reshape(-1, 4).T[1:3].tolist()
-            points = [
-                point
-                for begin, end, times in zip(begins, ends, self._created, strict=True)
-                for point in zip(times, np.linspace(begin, end, len(times)).tolist(), strict=True)
-            ]
+        if self.created:
             # for records that no batch has read, only their number is known
-            points += self._arrived[-1:]
-        elif self._arrived:
-            points = [(start, 0.0), *self._arrived]
-        else:
-            return None
-        times, totals = array(points).T
-        return Cumulative(np.maximum.accumulate(times - start), np.maximum.accumulate(totals))
+            return rising(self.creation_points(start), self.arrival_points(start)[-1:])
+        return rising(START, self.arrival_points(start)) if self._arrived else None
+
+    @property
+    def created(self) -> bool:
+        """Whether the records of all batches carry their creation times, and there are some."""
+        return bool(self._created) and self.all_created
+
+    @property
+    def all_created(self) -> bool:
+        return all(self._created)
+
+    def creation_points(self, start: float) -> Array:
+        """Creation times with the number of records created by them, in rows of two."""
+        if not self._created:
+            return np.zeros((0, 2))
+        _, begins, ends, _ = np.array(self._batches).reshape(-1, 4).T
+        number = np.array([len(times) for times in self._created])
+        following = np.cumsum(number)
+        place = np.arange(following[-1]) - np.repeat(following - number, number)
+        totals = np.repeat(begins, number) + place * np.repeat((ends - begins) / np.maximum(number - 1, 1), number)
+        several = number > 1
+        totals[following[several] - 1] = ends[several]
+        return np.column_stack([flat(self._created) - start, totals])
+
+    def arrival_points(self, start: float) -> Array:
+        """Times at which batches were planned with the number of records that had arrived, in rows of two."""
+        return array(self._arrived).reshape(-1, 2) - (start, 0.0)
+
+
+#: when the workload starts, nothing has arrived
+START = np.zeros((1, 2))
+
+
+def rising(*points: Array) -> Cumulative:
+    """Arrivals through points, whose times and totals never fall.
+
+    >>> rising(START, array([(10.0, 50.0), (8.0, 70.0), (20.0, 60.0)])).totals.tolist()
+    [0.0, 50.0, 70.0, 70.0]
+    """
+    times, totals = np.maximum.accumulate(np.concatenate(points)).T
+    return Cumulative(times, totals)
 
 
 def _changes(times: Array, executors: Array) -> tuple[Move, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,31 +29,77 @@ class Recovery:
     seconds: float | None
 
 
-def recovery(trace: RunTrace) -> list[Recovery]:
+@dataclass(frozen=True, slots=True)
+class Recovering:
+    """How far the recovery from a failure at `at` has come, from portions in the order of their records."""
+
+    at: float
+    #: the highest normal age
+    limit: float
+    #: until when records were overdue
+    recovered: float
+    #: records that get overdue later do so for another reason
+    reach: float
+    #: no portion to come can change anything
+    over: bool = False
+
+    @classmethod
+    def of(cls, failure: float, limit: float) -> Recovering:
+        # a record that arrives at the failure is overdue only after the limit; later trouble has other causes
+        return cls(failure, limit, failure, failure + limit + STAY)
+
+    def after(self, portions: Finished, since: Array) -> Recovering:
+        """With further portions, whose first records arrived at `since`."""
+        if self.over or not len(since):
+            return self
+        recovered, reach = self.recovered, self.reach
+        for begin, finish in _overdue(portions, since + self.limit, self.at):
+            if begin > reach:
+                break
+            recovered = max(recovered, finish)
+            reach = max(reach, recovered + STAY)
+        # a while later, as not all records are finished in the order in which they arrived
+        over = bool(since.max() + self.limit > reach + BEFORE)
+        return Recovering(self.at, self.limit, recovered, reach, over)
+
+    def by(self, end: float) -> Recovery:
+        return Recovery(self.at, self.recovered - self.at if self.recovered + STAY <= end else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What recovery has to know of a part of the run before the trace: its failures, and its last portions by when
+    they were finished and when their first records arrived.
+    """
+
+    failures: tuple[Recovering, ...] = ()
+    times: Array = field(default_factory=lambda: np.zeros(0))
+    since: Array = field(default_factory=lambda: np.zeros(0))
+
+
+def recovery(trace: RunTrace, before: Beginning | None = None) -> list[Recovery]:
     """One entry per failure, from the age of the oldest record of each portion.
 
     That record is overdue from when it gets older than normal until it is finished. So an outage counts from the moment
     records have waited too long, and records that still wait count until the end. Lost records are ignored, as no run
     could recover from them.
     """
-    if not trace.failures:
+    before = before or Beginning()
+    if not trace.failures and not before.failures:
         return []
     portions = served(trace)
     since = portions.first_created(trace.arrivals)
-    moments = (*sorted(set(trace.failures)), trace.until)
-    return [_after(portions, since, failure, end) for failure, end in pairwise(moments)]
+    failures = begun(trace.failures, before, portions, since)
+    ends = (*(failure.at for failure in failures[1:]), trace.until)
+    return [failure.after(portions, since).by(end) for failure, end in zip(failures, ends, strict=True)]
 
 
-def _after(portions: Finished, since: Array, failure: float, end: float) -> Recovery:
-    limit = normal(portions.times, portions.times - since, failure)
-    # a record that arrives at the failure is overdue only after the limit; later trouble has other causes
-    recovered, reach = failure, failure + limit + STAY
-    for begin, finish in _overdue(portions, since + limit, failure):
-        if begin > reach:
-            break
-        recovered = max(recovered, finish)
-        reach = max(reach, recovered + STAY)
-    return Recovery(failure, recovered - failure if recovered + STAY <= end else None)
+def begun(failures: Sequence[float], before: Beginning, portions: Finished, since: Array) -> list[Recovering]:
+    """The recoveries that began before, and those that begin with these failures."""
+    times, created = np.append(before.times, portions.times), np.append(before.since, since)
+    new = set(failures).difference(failure.at for failure in before.failures)
+    started = [Recovering.of(at, normal(times, times - created, at)) for at in new]
+    return sorted([*before.failures, *started], key=lambda failure: failure.at)
 
 
 def normal(times: Array, ages: Array, failure: float) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -103,7 +104,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """A run from the workload's start to `until`. `executors` and `requested` are sampled at the ticks, `times`."""
+    """A run from the workload's start to `until`. `executors` and `requested` are sampled at the ticks, `times`.
+
+    A trace may lack the beginning of its run (see `earlier`); then `begins` says where its records begin.
+    """
 
     arrivals: Cumulative
     finished: Finished
@@ -118,7 +122,19 @@ class RunTrace:
     rerun_tasks: int = 0
     #: whether arrival times are known, which not all sources report
     dated: bool = True
+    #: number of the first record, where the arrivals begin before it
+    begins: float | None = None
+
+    @property
+    def first(self) -> float:
+        """Number of the first record: all from it on are finished, lost or waiting."""
+        return float(self.arrivals.totals[0]) if self.begins is None else self.begins
 
 
 def array(values: Sequence[float] | Sequence[tuple[float, float]]) -> Array:
     return np.array(values, dtype=np.float64)
+
+
+def flat(values: Sequence[tuple[float, ...]]) -> Array:
+    """The numbers of all tuples, one after the other."""
+    return np.fromiter(chain.from_iterable(values), dtype=np.float64)
