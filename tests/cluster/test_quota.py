@@ -14,19 +14,29 @@ APP = "app-1"
 
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that does as the kernel's: a new group has a list of processes at once, and goes with its files."""
+    """A folder that does as the kernel's: a new group has a list of processes at once, and goes with its files. /proc
+    is a folder beside it.
+    """
     folder, mkdir = tmp_path / "cgroup", Path.mkdir
     folder.mkdir()
     (folder / "cgroup.procs").touch()
 
     def make(self: Path, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
         mkdir(self, mode, parents, exist_ok)
-        if self.parent == folder:
+        if self.is_relative_to(folder):
             (self / "cgroup.procs").touch()
 
     monkeypatch.setattr(Path, "mkdir", make)
     monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
+    monkeypatch.setattr("tidegate.cluster.quota.PROC", tmp_path / "proc")
     return folder
+
+
+def live(root: Path, process: int, group: str = "/") -> None:
+    """A process, in a group of both hierarchies."""
+    folder = root.parent / "proc" / str(process)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "cgroup").write_text(f"3:memory:/other\n2:cpu,cpuacct:{group}\n0::{group}\n")
 
 
 def test_a_group_of_version_1_has_a_period_and_a_quota(root: Path) -> None:
@@ -54,14 +64,23 @@ def test_processes_are_put_into_a_group_once(root: Path) -> None:
     assert members.read_text() == "13"  # the kernel adds what is written; a plain file has only that
 
 
-def test_a_removed_group_gives_its_processes_back(root: Path) -> None:
-    groups = Groups(root, 1)
+def test_processes_go_back_to_the_group_that_each_came_from(root: Path) -> None:
+    for group in ("user", "user/deep"):
+        (root / group).mkdir()
+    groups = Groups(root, 2)
+    live(root, 11, "/user")
+    live(root, 12, "/user/deep")
+    live(root, 13, "/not-seen-from-this-container")
     groups.make("one", 0.5)
-    (root / "one" / "cgroup.procs").write_text("11\n")
-    groups.remove("one")
+    moved = groups.put("one", [11, 12, 13, 99])
+    assert moved == {11: root / "user", 12: root / "user" / "deep", 13: root, 99: root}
+    (root / "one" / "cgroup.procs").write_text("12\n77\n")  # 77 was started meanwhile by one of the others
+    groups.remove("one", moved, root / "user")
     assert not (root / "one").exists()
-    assert (root / "cgroup.procs").read_text() == "11"
-    groups.remove("one")  # an unknown one is no error
+    assert (root / "user" / "deep" / "cgroup.procs").read_text() == "12"
+    assert (root / "user" / "cgroup.procs").read_text() == "77"
+    assert (root / "cgroup.procs").read_text() == ""
+    groups.remove("one", {}, root)  # an unknown one is no error
 
 
 def test_names_are_those_of_groups_with_a_prefix(root: Path) -> None:
@@ -83,14 +102,38 @@ def test_version_1_is_found_at_its_cpu_controller(root: Path, tmp_path: Path) ->
         ("cgroup", tmp_path / "sets", "rw,cpuset"),
         ("cgroup", root, "rw,nosuid,cpu,cpuacct"),
     )
-    assert find_groups(text) == Groups(root, version=1)
+    assert find_groups(text) == Groups(root, 1, root)
     assert Groups(root, 1).names("tidegate-") == []  # the probe is gone
 
 
-def test_version_2_is_found_and_its_cpu_controller_asked_for(root: Path) -> None:
-    assert find_groups(mounts(("cgroup2", root, "rw,nsdelegate"))) == Groups(root, version=2)
-    assert (root / "cgroup.subtree_control").read_text() == "+cpu"
+def test_version_2_is_found_and_its_cpu_controller_is_off_again(root: Path) -> None:
+    assert find_groups(mounts(("cgroup2", root, "rw,nsdelegate"))) == Groups(root, 2, root)
+    assert (root / "cgroup.subtree_control").read_text() == "-cpu"
     assert Groups(root, 2).names("tidegate-") == []
+
+
+def test_a_cpu_controller_that_was_on_stays_on(root: Path) -> None:
+    (root / "cgroup.subtree_control").write_text("memory cpu\n")
+    assert find_groups(mounts(("cgroup2", root, "rw"))) == Groups(root, 2, root)
+    assert (root / "cgroup.subtree_control").read_text() == "memory cpu\n"
+
+
+def test_a_cpu_controller_that_another_tidegate_uses_stays_on(root: Path) -> None:
+    groups = Groups(root, 2)
+    with groups.enabled():
+        groups.make("tidegate-1-app-2-0", 0.5)
+    assert (root / "cgroup.subtree_control").read_text() == "+cpu"
+
+
+def test_groups_are_made_below_the_limits_of_this_process(root: Path) -> None:
+    live(root, os.getpid(), "/jobs/7")
+    (root / "jobs").mkdir()
+    (root / "jobs" / "7").mkdir()
+    assert find_groups(mounts(("cgroup", root, "rw,cpu"))) == Groups(root / "jobs" / "7", 1, root)
+    # version 2: not in a group that has processes, but in the closest one above whose groups have quotas
+    assert find_groups(mounts(("cgroup2", root, "rw"))) == Groups(root, 2, root)
+    (root / "jobs" / "cgroup.subtree_control").write_text("cpu io")
+    assert find_groups(mounts(("cgroup2", root, "rw"))) == Groups(root / "jobs", 2, root)
 
 
 def test_a_mount_where_no_group_can_be_made_is_passed_over(root: Path, tmp_path: Path) -> None:
@@ -98,7 +141,7 @@ def test_a_mount_where_no_group_can_be_made_is_passed_over(root: Path, tmp_path:
     file.touch()
     unusable = [("cgroup", tmp_path / "nowhere", "rw,cpu"), ("cgroup2", file, "ro")]
     assert find_groups(mounts(*unusable)) is None
-    assert find_groups(mounts(*unusable, ("cgroup2", root, "rw"))) == Groups(root, version=2)
+    assert find_groups(mounts(*unusable, ("cgroup2", root, "rw"))) == Groups(root, 2, root)
 
 
 def test_a_mount_whose_groups_take_no_quota_is_passed_over(root: Path) -> None:
@@ -140,6 +183,7 @@ class Machine:
     """The executors that run, the processes of each and the CPU time that they used."""
 
     def __init__(self) -> None:
+        self.foreign: set[int] = set()
         self.executors: dict[str, list[int]] = {}
         self.used: dict[int, float] = {}
 
@@ -150,6 +194,9 @@ class Machine:
     def tree(self, process: int) -> list[int]:
         return next(processes for processes in self.executors.values() if processes[0] == process)
 
+    def own(self, process: int) -> bool:
+        return process not in self.foreign
+
     def cpu(self, process: int) -> float:
         return self.used[process]
 
@@ -157,7 +204,8 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
-    monkeypatch.setattr("tidegate.cluster.quota.find_executors", machine.find)
+    monkeypatch.setattr("tidegate.cluster.quota.own_executors", machine.find)
+    monkeypatch.setattr("tidegate.cluster.quota.of_this_user", machine.own)
     monkeypatch.setattr("tidegate.cluster.quota.tree", machine.tree)
     monkeypatch.setattr("tidegate.cluster.quota.tree_cpu_seconds", machine.cpu)
     return machine
@@ -196,18 +244,42 @@ def test_the_group_of_an_executor_that_left_is_removed(root: Path, machine: Mach
     assert (kept.allowance("0", cores=1), kept.allowance("1", cores=1)) == (1.0, 0.25)
 
 
-def test_groups_whose_tidegate_died_are_swept_others_are_left(root: Path) -> None:
+def test_a_process_of_another_user_is_not_moved(root: Path, machine: Machine) -> None:
+    kept = Quotas(Groups(root, 1), APP, quota=0.25, warmup=0)
+    machine.executors, machine.used = {"0": [100, 101]}, {100: 0.0}
+    machine.foreign = {101}
+    kept.apply()
+    assert (root / own("0") / "cgroup.procs").read_text() == "100"
+
+
+def test_an_executor_is_back_in_its_group_when_the_quota_ends(root: Path, machine: Machine) -> None:
+    (root / "user").mkdir()
+    live(root, 100, "/user")
+    kept = Quotas(Groups(root, 1), APP, quota=0.25, warmup=0)
+    machine.executors, machine.used = {"0": [100]}, {100: 0.0}
+    kept.apply()
+    (root / own("0") / "cgroup.procs").write_text("100\n105\n")  # its Python worker, started inside the group
+    kept.close()
+    assert (root / "user" / "cgroup.procs").read_text() == "105"  # a plain file has what was written last
+    assert (root / "cgroup.procs").read_text() == ""
+
+
+def test_empty_groups_of_a_tidegate_that_died_are_swept_others_are_left(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     groups = Groups(root, 1)
-    for owner in (DEAD, os.getpid(), 1):
-        groups.make(f"tidegate-{owner}-app-0-1", 0.5)
-    groups.make("tidegate-notes", 0.5)
-    kept = Quotas(groups, APP, quota=0.5, period=60)
-    kept.start()
-    try:
-        left = sorted(groups.names("tidegate-"))
-    finally:
-        kept.close()
-    assert left == sorted(["tidegate-1-app-0-1", f"tidegate-{os.getpid()}-app-0-1", "tidegate-notes"])
+    live(root, 1)
+    for name in (f"tidegate-{DEAD}-app-0-1", f"tidegate-{DEAD}-app-0-2", "tidegate-1-app-0-1", "tidegate-notes"):
+        groups.make(name, 0.5)
+    (root / f"tidegate-{DEAD}-app-0-2" / "cgroup.procs").write_text("31\n")  # still there, from nobody knows where
+    monkeypatch.setattr("tidegate.cluster.quota.os.geteuid", lambda: os.getuid() + 1)
+    groups.sweep()
+    assert len(groups.names("tidegate-")) == 4  # they are another user's
+    monkeypatch.undo()
+    monkeypatch.setattr("tidegate.cluster.quota.PROC", root.parent / "proc")
+    monkeypatch.setattr(Path, "rmdir", shutil.rmtree)
+    Quotas(groups, APP, quota=0.5).groups.sweep()
+    assert sorted(groups.names("tidegate-")) == ["tidegate-1-app-0-1", f"tidegate-{DEAD}-app-0-2", "tidegate-notes"]
 
 
 def test_quotas_end_with_their_block(root: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

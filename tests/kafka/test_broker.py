@@ -28,6 +28,15 @@ def test_an_invalid_port_is_an_error(port: int) -> None:
 
 
 @pytest.mark.kafka
+def test_settings_and_records_are_for_this_user_only(broker: Broker) -> None:
+    create_topic(broker.address, "private", 1)
+    assert broker.folder.stat().st_mode & 0o777 == 0o700
+    files = [path for path in broker.folder.rglob("*") if path.is_file()]
+    assert {"server.properties", "broker.log", "00000000000000000000.log"} <= {path.name for path in files}
+    assert [path for path in files if path.stat().st_mode & 0o077] == []
+
+
+@pytest.mark.kafka
 def test_data_in_a_chosen_folder_is_kept_and_available_on_another_port(tmp_path: Path, broker: Broker) -> None:
     with Broker(tmp_path / "data") as first:
         create_topic(first.address, "t", 2)

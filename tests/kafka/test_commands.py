@@ -73,11 +73,14 @@ def test_a_signal_while_the_event_is_locked_does_not_deadlock() -> None:
         (("--job", "q111"), "no job is named 'q111'"),
         (("--workload", "tied"), "did you mean 'tide'?"),
         (("--rate", "fast"), "rate 'fast' is not like"),
+        (("--kafka-option", "sasl.password=hunter2"), "everybody on this machine can read a command line"),
+        (("--kafka-option", "no.such=1"), 'does not take its options: No such configuration property: "no.such"'),
     ],
 )
 def test_invalid_options_are_errors_before_connecting(arguments: tuple[str, ...], message: str) -> None:
     completed = tidegate("produce", "--topic", "t", *arguments)
     assert (completed.returncode, message in completed.stderr) == (2, True), completed.stderr
+    assert "hunter2" not in completed.stderr
 
 
 def test_no_broker_is_exit_code_3() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tidegate.core import EnvironmentMissing
-from tidegate.kafka import broker_jars, connector
+from tidegate.kafka import broker_jars, connector, digests
 from tidegate.kafka.maven import NotPublished, cache_folder, maven_error
 from tidegate.kafka.packages import artifact, installed_versions
 
@@ -20,6 +20,17 @@ for word in "$@"; do case $word in /*) [ -f $word/pom.xml ] && pom=$word/pom.xml
 FINDS = 'mkdir -p "$to"; for jar in {jars}; do : > "$to/$jar"; done'
 LACKS = 'echo "[ERROR] Failed: Could not find artifact {what} in central (https://…) -> [Help 1]"; exit 1'
 Maven = Callable[[str], Path]
+#: digest of an empty file
+EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@pytest.fixture(autouse=True)
+def _empty_jars_are_the_tested_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"""{EMPTY}  kafka-3.9.2/kafka_2.13-3.9.2.jar
+{EMPTY}  spark-4.3.0-connector-4.2.0-4.0.0/spark-sql-kafka-0-10_2.13-4.2.0.jar"""
+    pins = digests.parse(text)
+    for module in ("maven", "packages"):
+        monkeypatch.setattr(f"tidegate.kafka.{module}.pinned", lambda folder: pins.get(folder, {}))
 
 
 @pytest.fixture
@@ -167,3 +178,57 @@ def test_a_preview_version_is_not_part_of_the_artifact_name() -> None:
     assert artifact(Path("spark-token-provider-kafka-0-10_2.13-4.1.0-preview1.jar")) == (
         "spark-token-provider-kafka-0-10_2.13"
     )
+
+
+def test_a_tampered_download_is_refused_and_leaves_no_files(maven: Maven) -> None:
+    maven('mkdir -p "$to"; echo evil > "$to/kafka_2.13-3.9.2.jar"')
+    with pytest.raises(digests.WrongDigest, match=rf"kafka_2.13-3.9.2.jar is not the file .* not {EMPTY}\."):
+        broker_jars()
+    assert list(cache_folder().iterdir()) == []
+
+
+def test_a_jar_that_was_tampered_with_later_is_removed_and_downloaded_again(maven: Maven) -> None:
+    calls = maven(FINDS.format(jars="kafka_2.13-3.9.2.jar"))
+    (jar,) = broker_jars()
+    jar.write_text("evil")
+    with pytest.raises(digests.WrongDigest, match="It was removed and not used; try again"):
+        broker_jars()
+    assert not jar.exists()
+    assert broker_jars() == (jar,)
+    assert (jar.read_text(), calls.read_text()) == ("", "called\n" * 2)
+
+
+def test_what_is_added_to_a_folder_of_tested_jars_is_not_used(maven: Maven) -> None:
+    maven(FINDS.format(jars="kafka_2.13-3.9.2.jar"))
+    (jar,) = broker_jars()
+    (jar.parent / "evil-1.0.jar").write_text("evil")
+    assert broker_jars() == (jar,)
+
+
+def test_a_missing_jar_among_others_is_downloaded(maven: Maven) -> None:
+    maven(FINDS.format(jars="kafka_2.13-3.9.2.jar"))
+    (jar,) = broker_jars()
+    jar.rename(jar.with_name("renamed.jar"))
+    assert broker_jars() == (jar,)
+
+
+def test_a_download_that_lacks_a_tested_jar_is_an_error(maven: Maven) -> None:
+    maven(FINDS.format(jars="other.jar"))
+    with pytest.raises(EnvironmentMissing, match=r"without kafka_2.13-3.9.2.jar, which they need"):
+        broker_jars()
+
+
+def test_a_version_without_digests_is_used_and_reported(maven: Maven, spark: Callable[[str], Path]) -> None:
+    maven(FINDS.format(jars="spark-sql-kafka-0-10_2.13-5.0.1.jar"))
+    messages: list[str] = []
+    connector(spark("5.0.1"), messages.append)
+    assert messages[0].endswith("a version that Tidegate was not tested with and cannot check")
+
+
+def test_all_jars_of_this_release_are_pinned() -> None:
+    broker, stand_in = digests.pinned("kafka-3.9.2"), digests.pinned("spark-4.3.0-connector-4.2.0-4.0.0")
+    assert {"kafka_2.13-3.9.2.jar", "kafka-clients-3.9.2.jar", "slf4j-simple-1.7.36.jar"} <= broker.keys()
+    assert {"spark-sql-kafka-0-10_2.13-4.2.0.jar", "spark-token-provider-kafka-0-10_2.13-4.0.0.jar"} <= stand_in.keys()
+    assert {len(bytes.fromhex(digest)) for digest in (*broker.values(), *stand_in.values())} == {32}
+    # a jar that both have is one and the same
+    assert all(broker[name] == stand_in[name] for name in broker.keys() & stand_in.keys())

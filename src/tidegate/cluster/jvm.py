@@ -15,7 +15,20 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-__all__ = ["Driver", "JvmError", "Node", "forgotten", "is_classic", "is_open", "launch", "renew", "start_master"]
+from tidegate.core.redaction import is_secret
+
+__all__ = [
+    "Driver",
+    "JvmError",
+    "Node",
+    "forgotten",
+    "is_classic",
+    "is_continuous",
+    "is_open",
+    "launch",
+    "renew",
+    "start_master",
+]
 
 #: a failed call into the JVM
 JvmError = Py4JError
@@ -27,6 +40,15 @@ _jars: set[str] = set()
 def is_classic(query: StreamingQuery, spark: SparkSession | None) -> bool:
     """Whether query and session belong to a driver in this process, unlike those of Spark Connect."""
     return hasattr(query, "_jsq") and hasattr(spark, "_jsparkSession")
+
+
+def is_continuous(query: StreamingQuery) -> bool:
+    """Whether a query runs without micro-batches: it then has no batches to observe, and is not rescaled by Spark."""
+    wrapper: Any = query._jsq
+    try:
+        return str(wrapper.streamingQuery().getClass().getSimpleName()) == "ContinuousExecution"
+    except (JvmError, TypeError):  # another implementation of a query: it is as good as any
+        return False
 
 
 def is_open() -> bool:
@@ -56,8 +78,9 @@ def renew(jars: str) -> None:
 
 
 def launch(settings: Mapping[str, str]) -> None:
-    """Start the JVM unless it is already running."""
-    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(settings.items())))
+    """Start the JVM unless it is already running. Secrets are left to the session, as the command line is public."""
+    public = [(name, value) for name, value in settings.items() if not is_secret(name, value)]
+    SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(public))
 
 
 class Driver:
@@ -75,6 +98,7 @@ class Driver:
         self._mapper = jvm.com.fasterxml.jackson.databind.ObjectMapper()
         module = getattr(jvm.com.fasterxml.jackson.module.scala, "DefaultScalaModule$")
         self._mapper.registerModule(getattr(module, "MODULE$"))
+        self._totals: Any = None
 
     def executors(self) -> list[dict[str, Any]]:
         """Live executors, including the driver's own entry."""
@@ -101,8 +125,30 @@ class Driver:
         """Declare the desired total; does not remove executors."""
         self._scala.requestTotalExecutors(executors, 0, self._jvm.PythonUtils.toScalaMap({}))
 
+    def requested_total(self) -> int | None:
+        """The total that Spark keeps, whoever declared it last; None if this version of Spark does not show it."""
+        try:
+            if self._totals is None:
+                self._totals = _field(self._scala.schedulerBackend(), "requestedTotalExecutorsPerResourceProfile")
+            by_profile = self._read(self._totals.get(self._scala.schedulerBackend()).values())
+            return sum(int(executors) for executors in by_profile)
+        except (JvmError, LookupError, TypeError, ValueError):
+            return None
+
     def _read(self, value: Any) -> Any:
         return json.loads(self._mapper.writeValueAsString(value))
+
+
+def _field(instance: Any, name: str) -> Any:
+    """A private field of an object's class or of one of its ancestors, made readable."""
+    kind = instance.getClass()
+    while kind is not None:
+        for field in kind.getDeclaredFields():
+            if field.getName() == name:
+                field.setAccessible(True)
+                return field
+        kind = kind.getSuperclass()
+    raise LookupError(name)
 
 
 class Node:

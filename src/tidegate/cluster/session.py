@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
+from tidegate.cluster import leftovers
+from tidegate.cluster.authentication import authentication, closed_pages
 from tidegate.cluster.embedded import HOST, EmbeddedCluster
 from tidegate.cluster.executors import declare, victims
 from tidegate.cluster.java import find_java
@@ -26,6 +28,7 @@ from tidegate.cluster.jvm_shutdown import finish
 from tidegate.cluster.processes import tree
 from tidegate.cluster.status import Status
 from tidegate.core import EnvironmentMissing, InvalidInput
+from tidegate.core.redaction import SPARK_REDACTION
 
 #: memory that an executor's JVM needs besides its heap, in MiB
 OVERHEAD = 100
@@ -50,6 +53,7 @@ class Cluster:
         ui = {"spark.ui.enabled": "false"}
         if self.ui_port is not None:
             ui = {"spark.ui.enabled": "true", "spark.ui.port": str(self.ui_port), "spark.port.maxRetries": "0"}
+            ui["spark.ui.killEnabled"] = "false"  # the page knows no users
         return {
             "spark.app.name": "tidegate",
             "spark.executor.cores": str(self.cores),
@@ -69,6 +73,9 @@ class Cluster:
             "spark.ui.retainedJobs": "200",
             "spark.ui.retainedStages": "200",
             "spark.log.level": "WARN",
+            # what Spark hides in its plans and on its page
+            "spark.redaction.regex": SPARK_REDACTION,
+            "spark.sql.redaction.options.regex": SPARK_REDACTION,
             **ui,
             **self.conf,
         }
@@ -76,9 +83,13 @@ class Cluster:
 
 @contextlib.contextmanager
 def workspace() -> Iterator[Path]:
-    """A temporary folder for checkpoints, shuffle files and logs, removed at the end of the block."""
-    folder = Path(tempfile.mkdtemp(prefix="tidegate-"))
+    """A temporary folder for checkpoints, shuffle files and logs, removed at the end of the block, or by the next run
+    if this process is killed.
+    """
+    leftovers.sweep()
+    folder = Path(tempfile.mkdtemp(prefix=leftovers.PREFIX))
     try:
+        leftovers.claim(folder)
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -94,6 +105,8 @@ def session(cluster: Cluster, folder: Path) -> Iterator[SparkSession]:
         os.environ["SPARK_LOCAL_IP"] = HOST
         settings["spark.driver.host"] = HOST
     with jvm(settings, folder), contextlib.ExitStack() as stack:
+        if cluster.master is None:
+            settings |= authentication()
         embedded = None if cluster.master else stack.enter_context(_embedded(cluster, settings, folder))
         spark = connect(embedded.url if embedded else str(cluster.master), settings)
         stack.callback(finish, "stopping Spark", spark.stop)
@@ -191,7 +204,7 @@ def _output_to(file: int) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _embedded(cluster: Cluster, settings: Mapping[str, str], folder: Path) -> Iterator[EmbeddedCluster]:
-    conf = {**settings, "spark.master.rest.enabled": "false"}
+    conf = {**settings, **closed_pages()}
     embedded = EmbeddedCluster(cores=cluster.cores, memory=cluster.memory + OVERHEAD, folder=folder / "work", conf=conf)
     try:
         for _ in range(cluster.initial):
@@ -202,7 +215,10 @@ def _embedded(cluster: Cluster, settings: Mapping[str, str], folder: Path) -> It
 
 
 def connect(master: str, settings: Mapping[str, str]) -> SparkSession:
+    """A session on a master. In local mode Spark draws the secret of a session itself."""
     builder = SparkSession.builder.master(master)
+    if master.startswith("local"):
+        builder = builder.config("spark.authenticate", "true")
     for key, value in settings.items():
         builder = builder.config(key, value)
     handler = signal.getsignal(signal.SIGINT)
@@ -217,7 +233,7 @@ def connect(master: str, settings: Mapping[str, str]) -> SparkSession:
             signal.signal(signal.SIGINT, handler)
 
 
-def _await_executors(spark: SparkSession, cluster: Cluster, patience: float = 90.0) -> None:
+def _await_executors(spark: SparkSession, cluster: Cluster, patience: float = 300.0) -> None:
     status, deadline = Status(spark.sparkContext), time.monotonic() + patience
     while len(status.executors()) < cluster.initial:
         if time.monotonic() > deadline:

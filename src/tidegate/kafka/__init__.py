@@ -1,6 +1,6 @@
 """Kafka: a local broker, topics, a producer that follows a workload, and the jars for Spark."""
 
-from tidegate.kafka.broker import Broker
+from tidegate.kafka.broker import Broker, Listener
 from tidegate.kafka.lines import json_lines
 from tidegate.kafka.packages import Connector, broker_jars, connector
 from tidegate.kafka.producer import Load, ProducerResult, Progress, Target, produce
@@ -9,6 +9,7 @@ from tidegate.kafka.topics import begin_offsets, create_topic, end_offsets, topi
 __all__ = [
     "Broker",
     "Connector",
+    "Listener",
     "Load",
     "ProducerResult",
     "Progress",

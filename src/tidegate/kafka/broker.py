@@ -12,17 +12,20 @@ import subprocess
 import tempfile
 import time
 import uuid
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 from tidegate.core import EnvironmentMissing, InvalidInput
+from tidegate.kafka.options import Options
 from tidegate.kafka.packages import Say, broker_jars, quiet
 from tidegate.kafka.topics import is_reachable
 
 HOST = "127.0.0.1"
 #: timeouts of start-up and of a graceful shutdown, s
-START_TIMEOUT, STOP_TIMEOUT = 60.0, 20.0
+START_TIMEOUT, STOP_TIMEOUT = 180.0, 20.0
 HEAP = ("-Xms256m", "-Xmx512m", "-XX:+UseSerialGC")
 LOGGING = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true")
 #: starts all brokers: pdeathsig applies to the parent thread, and this thread lives as long as the process
@@ -30,8 +33,10 @@ KEEPER = ThreadPoolExecutor(1, "kafka-keeper")
 PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@{host}:{controller}
-listeners=PLAINTEXT://{host}:{port},CONTROLLER://{host}:{controller}
-advertised.listeners=PLAINTEXT://{host}:{port}
+listeners=CLIENTS://{host}:{port},CONTROLLER://{host}:{controller}
+advertised.listeners=CLIENTS://{host}:{port}
+listener.security.protocol.map=CLIENTS:{protocol},CONTROLLER:PLAINTEXT
+inter.broker.listener.name=CLIENTS
 controller.listener.names=CONTROLLER
 log.dirs={logs}
 num.partitions={partitions}
@@ -55,6 +60,21 @@ broker.heartbeat.interval.ms=1000
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """How clients reach the broker. By default without TLS and without a login, as everything is on one machine."""
+
+    #: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL
+    protocol: str = "PLAINTEXT"
+    #: settings of the broker for it, in Kafka's names; they may have secrets
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: the options of a client that may use it, as in `kafka.options`
+    options: Options = field(default_factory=dict, repr=False)
+
+
+PLAIN = Listener()
+
+
 class Broker:
     """A broker that is started on entering the context and stopped on leaving it. Clients connect to `address`.
 
@@ -64,10 +84,16 @@ class Broker:
     """
 
     def __init__(
-        self, folder: Path | None = None, *, port: int | None = None, partitions: int = 4, say: Say = quiet
+        self,
+        folder: Path | None = None,
+        *,
+        port: int | None = None,
+        partitions: int = 4,
+        listener: Listener = PLAIN,
+        say: Say = quiet,
     ) -> None:
         self._jars, self._java = broker_jars(say), find_java()
-        self._keeps_data, self._partitions = folder is not None, partitions
+        self._keeps_data, self._partitions, self._listener = folder is not None, partitions, listener
         self.port = port or free_port()
         self._controller = free_port()
         self.folder = (folder or Path(tempfile.mkdtemp(prefix="tidegate-kafka-"))).absolute()
@@ -95,7 +121,7 @@ class Broker:
         self._process = self._java_process("kafka.Kafka", str(self._properties))
         atexit.register(self.kill)
         deadline = time.monotonic() + START_TIMEOUT
-        while not is_reachable(self.address):
+        while not is_reachable(self.address, self._listener.options):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.kill()
                 raise EnvironmentMissing(f"the Kafka broker at {self.address} did not start: {self.log_tail()}")
@@ -133,9 +159,10 @@ class Broker:
         """Write the settings, and format the data folder if it is new."""
         logs = self.folder / "data"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            values = {"host": HOST, "port": self.port, "controller": self._controller, "logs": logs}
-            self._properties.write_text(PROPERTIES.format(**values, partitions=self._partitions))
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._properties.touch(mode=0o600)
+            self._properties.chmod(0o600)  # of an earlier version
+            self._properties.write_text(self._settings(logs))
         except OSError as error:
             raise InvalidInput(f"cannot write Kafka's data to {self.folder}: {error.strerror}") from None
         if (logs / "meta.properties").exists():
@@ -146,16 +173,27 @@ class Broker:
         if self._java_process("kafka.tools.StorageTool", *options).wait():
             raise EnvironmentMissing(f"Kafka's folder {logs} could not be formatted: {self.log_tail()}")
 
+    def _settings(self, logs: Path) -> str:
+        values = {"host": HOST, "port": self.port, "controller": self._controller, "logs": logs}
+        text = PROPERTIES.format(**values, partitions=self._partitions, protocol=self._listener.protocol)
+        return text + "".join(f"{name}={value}\n" for name, value in self._listener.properties.items())
+
     def _java_process(self, main: str, *arguments: str) -> subprocess.Popen[bytes]:
         """A JVM in its own session, so that Ctrl-C does not reach the broker."""
         setpriv = shutil.which("setpriv")
         prefix = [setpriv, "--pdeathsig", "KILL"] if setpriv else []
         classpath = os.pathsep.join(map(str, self._jars))
         command = [*prefix, self._java, *HEAP, *LOGGING, "-cp", classpath, main, *arguments]
+        self.log.touch(mode=0o600)
         with self.log.open("ab") as log:
             return KEEPER.submit(
                 lambda: subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=setpriv is not None
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=setpriv is not None,
+                    umask=0o077,  # records are for this user only
                 )
             ).result()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from tidegate.core import EnvironmentMissing
+from tidegate.kafka.digests import Digests, check, pinned
 
 #: Spark's parent pom lists Google's mirror of Maven Central before Central itself. Its id is redefined as Central here,
 #: so that machines with access to Central only can download Spark's dependencies.
@@ -44,25 +45,45 @@ def jars_in(folder: Path) -> tuple[Path, ...]:
 def fetch(coordinates: Sequence[str], folder: Path) -> tuple[Path, ...]:
     """The jars of `group:artifact:version` and their runtime dependencies. A folder that has jars is used as it is.
 
-    Jars are downloaded to a temporary folder, which is renamed once it is complete.
+    Jars are downloaded to a temporary folder, which is renamed once it is complete. Those with a pinned digest are
+    checked whenever they are used, and in a folder of such jars no others are.
     """
-    if jars := jars_in(folder):
-        return jars
+    digests = pinned(folder.name)
+    if not jars_in(folder) or digests.keys() - {jar.name for jar in jars_in(folder)}:
+        _fetch(coordinates, folder, digests)
+    jars = tuple(jar for jar in jars_in(folder) if not digests or jar.name in digests)
+    if digests:
+        check(jars, digests)
+    return jars
+
+
+def _fetch(coordinates: Sequence[str], folder: Path, digests: Digests) -> None:
     remedy = f"put the jars of {', '.join(coordinates)} and their dependencies into {folder}"
+    missing = sorted(digests.keys() - {jar.name for jar in jars_in(folder)})
+    lack = f"there is no {missing[0]} in {folder}" if jars_in(folder) else f"there are no jars in {folder}"
     maven = shutil.which("mvn")
     if maven is None:
         raise EnvironmentMissing(
-            f"there are no jars in {folder}, and Maven (mvn), which downloads them, is not on the PATH:"
+            f"{lack}, and Maven (mvn), which downloads them, is not on the PATH:"
             f" install it (on Debian `apt-get install maven`), or {remedy}"
         )
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".fetching-") as temporary:
             _download(maven, coordinates, Path(temporary), remedy)
-            _rename(Path(temporary) / "jars", folder)
+            downloaded = Path(temporary) / "jars"
+            if digests:
+                _check_download(downloaded, digests, coordinates)
+            _rename(downloaded, folder, missing)
     except OSError as error:
         raise EnvironmentMissing(f"cannot write the jars to {folder}: {error.strerror}") from None
-    return jars_in(folder)
+
+
+def _check_download(folder: Path, digests: Digests, coordinates: Sequence[str]) -> None:
+    jars = jars_in(folder)
+    if lacking := sorted(digests.keys() - {jar.name for jar in jars}):
+        raise EnvironmentMissing(f"Maven downloaded {', '.join(coordinates)} without {lacking[0]}, which they need")
+    check([jar for jar in jars if jar.name in digests], digests)
 
 
 def _download(maven: str, coordinates: Sequence[str], folder: Path, remedy: str) -> None:
@@ -94,7 +115,11 @@ def maven_error(output: str, coordinates: Sequence[str], remedy: str) -> Environ
     )
 
 
-def _rename(downloaded: Path, folder: Path) -> None:
+def _rename(downloaded: Path, folder: Path, missing: Sequence[str]) -> None:
+    if jars_in(folder):  # some were removed, or another process was faster
+        for name in missing:
+            (downloaded / name).replace(folder / name)
+        return
     try:
         downloaded.rename(folder)
     except OSError:

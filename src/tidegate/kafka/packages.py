@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tidegate.core import EnvironmentMissing
+from tidegate.kafka.digests import pinned
 from tidegate.kafka.maven import NotPublished, cache_folder, fetch, jars_in
 
 Say = Callable[[str], None]
@@ -134,7 +135,8 @@ def _folder(spark: str, coordinates: tuple[str, ...]) -> Path:
 
 def _fetch(coordinates: tuple[str, ...], folder: Path, say: Say) -> tuple[Path, ...]:
     if not jars_in(folder):
-        say(f"fetching {coordinates[0]} with Maven into {folder}")
+        untested = "" if pinned(folder.name) else ", a version that Tidegate was not tested with and cannot check"
+        say(f"fetching {coordinates[0]} with Maven into {folder}{untested}")
     return fetch(coordinates, folder)
 
 

@@ -96,7 +96,10 @@ class ProducerProcess:
 
 
 def _run(spec: ProducerSpec, parent: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which then stops this process
+    # Ctrl-C and the end of the terminal are handled by the parent, which then stops this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     stop, last_report = threading.Event(), 0.0
 
     def report(progress: Progress) -> None:

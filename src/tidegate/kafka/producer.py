@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ import pyarrow as pa
 
 from tidegate.core import EnvironmentMissing, InvalidInput
 from tidegate.jobs import Events
-from tidegate.kafka.client import load_client, settings
+from tidegate.kafka.client import load_client, make, settings
 from tidegate.kafka.lines import json_lines
+from tidegate.kafka.options import Options
 from tidegate.kafka.topics import TIMEOUT, topic_partitions
 from tidegate.workloads import Shape
 
@@ -48,6 +49,8 @@ class Target:
     bootstrap: str
     topic: str
     partitions: int
+    #: the user's for Kafka's clients; they may have secrets
+    options: Options = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +111,8 @@ class _Run:
     def __init__(self, load: Load, target: Target, stop: threading.Event, on_progress: OnProgress | None) -> None:
         self._load, self._target, self._stop, self._on_progress = load, target, stop, on_progress
         self._kafka = load_client()
-        self._producer: Any = self._kafka.Producer(_settings(target.bootstrap, self._failure))
-        available = topic_partitions(target.bootstrap, target.topic)
+        self._producer: Any = make(self._kafka.Producer, _settings(target, self._failure), target.options)
+        available = topic_partitions(target.bootstrap, target.topic, target.options)
         if target.partitions > available:
             raise InvalidInput(f"topic {target.topic} has {available} partitions, cannot send to {target.partitions}")
         self._prepare()
@@ -219,7 +222,7 @@ class _Run:
         )
 
 
-def _settings(bootstrap: str, failure: Callable[[Any, Any], None]) -> dict[str, Any]:
+def _settings(target: Target, failure: Callable[[Any, Any], None]) -> dict[str, Any]:
     options = {
         "enable.idempotence": True,
         "acks": "all",
@@ -235,4 +238,4 @@ def _settings(bootstrap: str, failure: Callable[[Any, Any], None]) -> dict[str, 
         "delivery.report.only.error": True,
         "on_delivery": failure,
     }
-    return settings(bootstrap, options)
+    return settings(target.bootstrap, options, target.options)

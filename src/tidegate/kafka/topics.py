@@ -1,53 +1,71 @@
 """Brokers and topics: wait for a broker, create topics, and look up partitions and offsets.
 
-`bootstrap` is `host:port`, or several of these separated by commas.
+`bootstrap` is `host:port`, or several of these separated by commas; `options` are the user's for Kafka's clients.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any
 
 from tidegate.core import EnvironmentMissing, InvalidInput
-from tidegate.kafka.client import load_client, settings
+from tidegate.core.redaction import without_secrets
+from tidegate.kafka.client import load_client, make, settings
+from tidegate.kafka.options import NONE, Options
 from tidegate.kafka.packages import Say, quiet
 
 #: timeout of a request, and time between two messages while waiting, s
 TIMEOUT, MESSAGE_INTERVAL = 10.0, 10.0
 
 
-def wait_for_broker(bootstrap: str, patience: float = 60.0, say: Say = quiet) -> None:
-    """Return once the broker answers. Reports the wait through `say`, and raises after `patience` seconds."""
+def wait_for_broker(bootstrap: str, patience: float = 60.0, say: Say = quiet, options: Options = NONE) -> None:
+    """Return once the broker answers. Reports the wait through `say`, and raises after `patience` seconds, or at once
+    if the broker does not accept the login.
+    """
     start, last_message = time.monotonic(), None
-    while not is_reachable(bootstrap):
+    while (trouble := connection_trouble(bootstrap, options)) is not None:
         waited = time.monotonic() - start
         if waited >= patience:
-            raise EnvironmentMissing(
-                f"no Kafka broker answered at {bootstrap} within {patience:g} s: start one with `tidegate broker`,"
-                " or give another address"
-            )
+            advice = trouble or "start one with `tidegate broker`, or give another address"
+            raise EnvironmentMissing(f"no Kafka broker answered at {bootstrap} within {patience:g} s: {advice}")
         if last_message is None or waited - last_message >= MESSAGE_INTERVAL:
             say(f"waiting for the Kafka broker at {bootstrap}, {waited:.0f} of at most {patience:g} s")
             last_message = waited
         time.sleep(min(0.25, patience - waited))
 
 
-def is_reachable(bootstrap: str, timeout: float = 1.0) -> bool:
+def is_reachable(bootstrap: str, options: Options = NONE) -> bool:
     """Whether a broker answers now."""
-    kafka = load_client()
+    return connection_trouble(bootstrap, options) is None
+
+
+def connection_trouble(bootstrap: str, options: Options = NONE) -> str | None:
+    """Why no broker answers now: what is wrong with TLS, or "" if nothing is known; None if one does. A login that is
+    not accepted is raised.
+    """
+    kafka, errors = load_client(), list[Any]()
+    admin = _admin(bootstrap, options, {"error_cb": errors.append})
     try:
-        return bool(_admin(bootstrap).list_topics(timeout=timeout).brokers)
+        # TLS and SASL take their time on a busy machine
+        if admin.list_topics(timeout=5.0 if options else 1.0).brokers:
+            return None
     except kafka.KafkaException:
-        return False
+        admin.poll(0)  # calls `error_cb`
+    reasons = {error.code(): without_secrets(str(error.str()), options) for error in errors}
+    if refusal := reasons.get(kafka.KafkaError._AUTHENTICATION):
+        raise EnvironmentMissing(f"the Kafka broker at {bootstrap} does not accept the login: {refusal}")
+    return reasons.get(kafka.KafkaError._SSL, "")
 
 
-def create_topic(bootstrap: str, topic: str, partitions: int) -> int:
+def create_topic(bootstrap: str, topic: str, partitions: int, options: Options = NONE) -> int:
     """Create the topic unless it exists. Returns its number of partitions, which may differ from `partitions`."""
     if partitions < 1:
         raise InvalidInput(f"topic {topic}: need 1 or more partitions, got {partitions}")
     kafka = load_client()
-    admin = _admin(bootstrap)
+    admin = _admin(bootstrap, options)
     if (existing := _partitions(admin, bootstrap).get(topic)) is not None:
         return existing
     results = admin.create_topics([kafka.admin.NewTopic(topic, partitions, 1)], request_timeout=TIMEOUT)
@@ -59,9 +77,9 @@ def create_topic(bootstrap: str, topic: str, partitions: int) -> int:
     return _wait_for_topic(admin, bootstrap, topic)
 
 
-def topic_partitions(bootstrap: str, topic: str) -> int:
+def topic_partitions(bootstrap: str, topic: str, options: Options = NONE) -> int:
     """The number of partitions of the topic. The error for an unknown topic suggests similar names."""
-    topics = _partitions(_admin(bootstrap), bootstrap)
+    topics = _partitions(_admin(bootstrap, options), bootstrap)
     if topic in topics:
         return topics[topic]
     similar = get_close_matches(topic, topics, n=3, cutoff=0.5)
@@ -69,23 +87,23 @@ def topic_partitions(bootstrap: str, topic: str) -> int:
     raise InvalidInput(f"no topic is named {topic!r} at {bootstrap}: {hint} with `tidegate produce --topic {topic}`")
 
 
-def begin_offsets(bootstrap: str, topic: str) -> dict[int, int]:
+def begin_offsets(bootstrap: str, topic: str, options: Options = NONE) -> dict[int, int]:
     """Partition -> offset of its first available record."""
-    return _offsets(bootstrap, topic, "earliest")
+    return _offsets(bootstrap, topic, "earliest", options)
 
 
-def end_offsets(bootstrap: str, topic: str) -> dict[int, int]:
+def end_offsets(bootstrap: str, topic: str, options: Options = NONE) -> dict[int, int]:
     """Partition -> offset of its next record."""
-    return _offsets(bootstrap, topic, "latest")
+    return _offsets(bootstrap, topic, "latest", options)
 
 
-def _offsets(bootstrap: str, topic: str, which: str) -> dict[int, int]:
+def _offsets(bootstrap: str, topic: str, which: str, options: Options) -> dict[int, int]:
     """Retries for a while: after a start or a new topic it takes some time until partitions have a leader."""
     kafka = load_client()
     offset_spec = getattr(kafka.admin.OffsetSpec, which)()
-    partitions = range(topic_partitions(bootstrap, topic))
+    partitions = range(topic_partitions(bootstrap, topic, options))
     request = {kafka.TopicPartition(topic, partition): offset_spec for partition in partitions}
-    admin = _admin(bootstrap)  # must outlive its futures
+    admin = _admin(bootstrap, options)  # must outlive its futures
     deadline = time.monotonic() + TIMEOUT
     while True:
         try:
@@ -119,5 +137,5 @@ def _unreachable(bootstrap: str, error: Any) -> EnvironmentMissing:
     return EnvironmentMissing(f"the Kafka broker at {bootstrap} does not answer: {error.args[0].str()}")
 
 
-def _admin(bootstrap: str) -> Any:
-    return load_client().admin.AdminClient(settings(bootstrap))
+def _admin(bootstrap: str, options: Options, more: Mapping[str, Any] = MappingProxyType({})) -> Any:
+    return make(load_client().admin.AdminClient, settings(bootstrap, more, options), options)

@@ -34,7 +34,7 @@ class DeadLetters:
         return None if first is None else f"dead letters could not be written to {self.name!r}: {first}".splitlines()[0]
 
     def _write(self, begin: Offsets, end: Offsets) -> None:
-        create_topic(self._topic.bootstrap, self.name, 1)
+        create_topic(self._topic.bootstrap, self.name, 1, self._topic.given)
         letters = dead_letters(self._spark, self._topic, begin, end)
-        options = {"kafka.bootstrap.servers": self._topic.bootstrap, "topic": self.name, "includeHeaders": "true"}
+        options = {**self._topic.connection, "topic": self.name, "includeHeaders": "true"}
         letters.write.format("kafka").options(**options).save()

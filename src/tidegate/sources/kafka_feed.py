@@ -29,7 +29,7 @@ class KafkaFeed:
 
     def __init__(self, topic: Topic, limit: int, patience: float, say: Say) -> None:
         self.topic, self._limit, self._patience, self._say = topic, limit, patience, say
-        wait_for_broker(topic.bootstrap, patience, say)
+        wait_for_broker(topic.bootstrap, patience, say, topic.given)
         self._producer: ProducerProcess | None = None
         self._produced: ProducerResult | None = None
         self._letters: DeadLetters | None = None
@@ -39,9 +39,9 @@ class KafkaFeed:
 
     def use(self, partitions: int, make: bool) -> int:
         """Use the topic, or create it with `make`. Returns its number of partitions. Existing records are skipped."""
-        name, bootstrap = self.topic.name, self.topic.bootstrap
-        actual = create_topic(bootstrap, name, partitions) if make else topic_partitions(bootstrap, name)
-        self.begin = end_offsets(bootstrap, name)
+        name, bootstrap, given = self.topic.name, self.topic.bootstrap, self.topic.given
+        actual = create_topic(bootstrap, name, partitions, given) if make else topic_partitions(bootstrap, name, given)
+        self.begin = end_offsets(bootstrap, name, given)
         self.end = dict(self.begin)
         return actual
 
@@ -58,7 +58,7 @@ class KafkaFeed:
             self._producer.start(start)
 
     def target(self) -> Target:
-        return Target(self.topic.bootstrap, self.topic.name, len(self.begin))
+        return Target(self.topic.bootstrap, self.topic.name, len(self.begin), self.topic.given)
 
     def stream(self, spark: SparkSession) -> DataFrame:
         if self._letters is None:
@@ -87,7 +87,7 @@ class KafkaFeed:
         if time.monotonic() - self._checked < LOOK:
             return
         self._checked = time.monotonic()
-        away = not is_reachable(self.topic.bootstrap)
+        away = not is_reachable(self.topic.bootstrap, self.topic.given)
         if away != self._broker_away:
             what = "does not answer: the query waits for it" if away else "answers again"
             self._say(f"the Kafka broker at {self.topic.bootstrap} {what}")
@@ -95,9 +95,9 @@ class KafkaFeed:
 
     def recovers(self) -> bool:
         """Whether a failed query can be resumed from its checkpoint: the broker was away and is back. Waits for it."""
-        if not self._broker_away and is_reachable(self.topic.bootstrap):
+        if not self._broker_away and is_reachable(self.topic.bootstrap, self.topic.given):
             return False
-        wait_for_broker(self.topic.bootstrap, self._patience, self._say)
+        wait_for_broker(self.topic.bootstrap, self._patience, self._say, self.topic.given)
         self._broker_away = False
         return True
 
@@ -115,7 +115,8 @@ class KafkaFeed:
         read = sum(self.end.values()) - sum(self.begin.values())
         if produced is None:
             return KafkaCounts(self.topic.name, read, self.malformed, connector=connector)
-        rows = kafka.rows(spark, self.topic, self.begin, end_offsets(self.topic.bootstrap, self.topic.name))
+        end = end_offsets(self.topic.bootstrap, self.topic.name, self.topic.given)
+        rows = kafka.rows(spark, self.topic, self.begin, end)
         numbers = rows.select(kafka.number(F.col("key")).alias("i")).where(F.col("i") < produced.sent)
         counts = numbers.agg(F.count("i"), F.count_distinct("i")).first() or (0, 0)
         return KafkaCounts(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 from tidegate.core.observed import RECORDS
 from tidegate.jobs import parse
+from tidegate.kafka.options import Options, spark_options
 
 #: partition -> offset
 Offsets = Mapping[int, int]
@@ -36,11 +37,18 @@ class Topic:
     name: str
     schema: str
     optional: bool = False
+    #: the user's for Kafka's clients; they may have secrets
+    given: Options = field(default_factory=dict, repr=False)
 
     @property
     def options(self) -> dict[str, str]:
         limits = {"kafka.request.timeout.ms": str(TIMEOUT), "kafka.default.api.timeout.ms": str(TIMEOUT)}
-        return {"kafka.bootstrap.servers": self.bootstrap, "subscribe": self.name, **limits}
+        return {"subscribe": self.name, **limits, **self.connection}
+
+    @property
+    def connection(self) -> dict[str, str]:
+        """Options of Spark's readers and writers alike."""
+        return {**spark_options(self.given), "kafka.bootstrap.servers": self.bootstrap}
 
     def at(self, offsets: Offsets) -> str:
         """Offsets in Spark's JSON format.

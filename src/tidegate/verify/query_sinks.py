@@ -61,17 +61,16 @@ class KafkaSink:
     Spark writes to Kafka at least once: a batch that is rerun writes its rows again. Such duplicates are counted.
     """
 
-    def __init__(self, kind: Job, bootstrap: str, name: str, partitions: int) -> None:
-        self._kind = kind
-        self._topic = Topic(bootstrap, name, "")
-        create_topic(bootstrap, name, partitions)
-        self._begin = end_offsets(bootstrap, name)
+    def __init__(self, kind: Job, topic: Topic, partitions: int) -> None:
+        self._kind, self._topic = kind, topic
+        create_topic(topic.bootstrap, topic.name, partitions, topic.given)
+        self._begin = self._end()
         self._rows: int | None = None
         self._duplicates: int | None = None
         self._losses: int | None = None
 
     def writer(self, result: DataFrame) -> DataStreamWriter:
-        options = {"kafka.bootstrap.servers": self._topic.bootstrap, "topic": self._topic.name}
+        options = {**self._topic.connection, "topic": self._topic.name}
         records = self._records(result)
         return records.writeStream.format("kafka").options(**options).outputMode(self._kind.mode)
 
@@ -79,8 +78,7 @@ class KafkaSink:
         """Whether the topic has every row of the batch result and no others. Duplicates are allowed, as readers can
         recognise them.
         """
-        end = end_offsets(self._topic.bootstrap, self._topic.name)
-        written = rows(spark, self._topic, self._begin, end)
+        written = rows(spark, self._topic, self._begin, self._end())
         if self._kind.mode == "update":
             written = newest(written, ["key"], "offset")
         closed = self._records(self._closed(expected, engine.log.watermark))
@@ -92,6 +90,9 @@ class KafkaSink:
         totals = both.agg(F.sum("written"), wrong, more, less).first() or (0, 0, 0, 0)
         self._rows, unexpected, self._duplicates, self._losses = (int(value or 0) for value in totals)
         return unexpected == 0 and self._losses == 0
+
+    def _end(self) -> dict[int, int]:
+        return end_offsets(self._topic.bootstrap, self._topic.name, self._topic.given)
 
     def counts(self) -> SinkCounts | None:
         return SinkCounts(self._topic.name, self._rows, self._duplicates, self._losses)
