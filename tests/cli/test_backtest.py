@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from tidegate.backtest import request as module
 from tidegate.backtest import tune as search
 from tidegate.backtest.tune import Score
 from tidegate.capacity.profiletext import parse
+from tidegate.cli.console import ENDING
 from tidegate.compare.grid import grid, read
 from tidegate.compare.tables import read_table
 from tidegate.core import QueryFailed
@@ -26,7 +28,7 @@ SMALL = ("backtest", "day.csv", "--policies", "hpa-cpu,ds2", "--max-executors", 
 @pytest.fixture(autouse=True)
 def _signals() -> Iterator[None]:
     """The command answers Ctrl-C in its own way; the tests that follow do not."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    kept = {number: signal.getsignal(number) for number in ENDING}
     yield
     for number, answer in kept.items():
         signal.signal(number, answer)
@@ -80,6 +82,25 @@ def test_json_has_the_runs_the_rows_and_the_recommendation(tidegate: Command) ->
     best = min(allowed, key=lambda row: row["seconds"])
     assert found["recommendation"]["policy"] == best["policy"]
     assert found["recommendation"]["within"] is True
+
+
+def test_thresholds_are_for_the_policy_to_choose_unless_another_is_named(tidegate: Command) -> None:
+    conditions = ("--fail-if", "late>99%", "--fail-if", "ds2:rescales>=0", "--fail-if", "static 3:cost>0")
+    ended = tidegate(*SMALL, "--output", "json", *conditions)
+    assert ended.code == 5
+    count = next(run["rescales"]["count"] for run in json.loads(ended.out)["runs"] if run["policy"] == "ds2")
+    assert ended.err.splitlines()[-2:] == [
+        f'tidegate: ds2: rescales is {count}: --fail-if "ds2:rescales>=0"',
+        'tidegate: static 3: cost is not known, so --fail-if "static 3:cost>0" cannot be checked',  # no --price
+    ]
+
+
+def test_a_trace_with_dates_is_told_by_the_clock(tidegate: Command, tmp_path: Path) -> None:
+    rows = "".join(f"{1_795_000_000 + 180 * k},{[30, 230, 30][k % 3]}000\n" for k in range(9))
+    (tmp_path / "dated.csv").write_text("time,rate\n" + rows)
+    ended = tidegate("backtest", "dated.csv", "--policies", "static", "--max-executors", "1", *PLAIN)
+    assert "Late for longest (UTC):" in ended.out
+    assert re.search(r"static: at 2026-11-18 11:\d\d for ", ended.out)
 
 
 def test_a_peak_that_is_too_high_comes_before_anything_else(tidegate: Command) -> None:
@@ -138,7 +159,10 @@ def test_bad_traces_are_refused(
         (["--model", "q99"], "no model is named 'q99'"),
         (["--slo", "soon"], "duration 'soon' is not like 90s, 3m or 1h30m"),
         (["--allowed", "150%"], "backtest: allowed '150%' is no share of records below 1, like 1% or 0.01"),
-        (["--max-executors", "0"], "need 0 < minimum <= maximum executors, got 1, 0"),
+        (["--max-executors", "0"], "run: need 1 <= maximum <= 10000, got 0"),
+        (["--price", "-1"], "run: need 0 <= price <= 1e+09, got -1"),
+        (["--price", "nan"], "run: need 0 <= price <= 1e+09, got nan"),
+        (["--fail-if", "dst:late>1%"], "no policy for --fail-if is named 'dst'; did you mean 'ds2'?"),
         (["-p", "target=0.8"], "backtest: option 'target=0.8' is not POLICY:NAME=VALUE, like hpa-cpu:target=0.8"),
         (["-p", "phoebe:x=1"], "no policy of this backtest is named 'phoebe' (known: ds2, hpa-cpu)"),
         (["--tune", "daedalus"], "no policy of this backtest (--tune) is named 'daedalus' (known: best, ds2, hpa-cpu)"),

@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from tidegate.cli.compare_view import legend
+from tidegate.cli.console import ENDING
 from tidegate.compare import cell_runner
 from tidegate.compare.tables import read_table
 from tidegate.core import QueryFailed
 from tidegate.experiment.settings import Experiment
+from tidegate.report import compare as report
 
 Command = Callable[..., Any]
 
@@ -21,7 +24,7 @@ TWO = (*SMALL, "--policies", "static,hpa-cpu", "--seeds", "2")
 @pytest.fixture(autouse=True)
 def _signals() -> Iterator[None]:
     """The command answers Ctrl-C in its own way; the tests that follow do not."""
-    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    kept = {number: signal.getsignal(number) for number in ENDING}
     yield
     for number, answer in kept.items():
         signal.signal(number, answer)
@@ -96,6 +99,41 @@ def test_an_interrupted_comparison_says_what_is_kept_and_the_next_goes_on(
     assert "1 of 4 runs failed, the first, q1/tide/static/1: again" in ended.err
 
 
+@pytest.mark.parametrize(
+    ("condition", "code"), [("late>99%", 0), ("executors>0", 5), ("static:executors>0", 5), ("*:executors>0", 5)]
+)
+def test_thresholds_are_for_the_best_for_one_or_for_all(
+    tidegate: Command, monkeypatch: pytest.MonkeyPatch, condition: str, code: int
+) -> None:
+    monkeypatch.setattr(report, "write", lambda comparison, path: None)
+    ended = tidegate(*TWO, "--output", "json", "--fail-if", condition)
+    assert ended.code == code
+    named = [line.split()[1] for line in ended.err.splitlines() if " on q1 under tide: executors is " in line]
+    assert len(named) == {"late>99%": 0, "*:executors>0": 2}.get(condition, 1)
+    assert {"static:executors>0": ["static"], "*:executors>0": ["static", "hpa-cpu"]}.get(condition, named) == named
+
+
+def test_a_narrow_terminal_shows_fewer_columns_and_whole_cells(
+    tidegate: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report, "write", lambda comparison, path: None)
+    monkeypatch.setenv("COLUMNS", "60")
+    ended = tidegate(*TWO)
+    assert ended.code == 0
+    table = ended.out[: ended.out.index("★ the fewest")]
+    assert "…" not in table
+    assert max(len(line) for line in table.splitlines()) <= 60
+    assert table.splitlines()[0].split() == ["policy", "÷", "oracle", "worker-s", "late", "p95", "s", "rescales"]
+    assert "not shown at this width: workers" in ended.err
+
+
+def test_a_ratio_below_one_is_explained() -> None:
+    (first, *_), plain = legend(0.01, [1.2, 0.9]), legend(0.01, [1.2, None])
+    assert first == plain[0]
+    assert any(line.startswith("÷ oracle below 1: ") for line in legend(0.01, [1.2, 0.9]))
+    assert not any("oracle" in line for line in plain)
+
+
 def test_flags_go_before_a_file(tidegate: Command, tmp_path: Path) -> None:
     (tmp_path / "x.toml").write_text(
         'title = "A and B"\npolicies = ["static", "ds2"]\njobs = ["q1"]\nworkloads = ["steps"]\nseeds = 5\n'
@@ -118,7 +156,7 @@ def test_flags_go_before_a_file(tidegate: Command, tmp_path: Path) -> None:
         (["--allowed", "150%"], "compare: allowed '150%' is no share of records below 1, like 1% or 0.01"),
         (["--seeds", "0"], "compare: need a number of seeds >= 1"),
         (["--duration", "soon"], "compare: [run]: duration: duration 'soon' is not like 90s, 3m or 1h30m"),
-        (["--max-executors", "0"], "compare: need 0 < minimum <= maximum executors, got 1, 0"),
+        (["--max-executors", "0"], "compare: run: need 1 <= maximum <= 10000, got 0"),
         (["-p", "target=0.8"], "compare: option 'target=0.8' is not POLICY:NAME=VALUE, like hpa-cpu:target=0.8"),
         (
             ["-p", "phoebe:x=1"],

@@ -1,4 +1,6 @@
 import re
+import time
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -48,16 +50,16 @@ def test_a_line_of_bars_is_as_high_as_its_share_of_the_highest() -> None:
 
 def test_cpu_is_the_mean_of_those_that_are_known() -> None:
     assert cpu_text(Observation(0, 3, 3, per_executor=BUSY)) == "80%"  # (0.9 + 0.7) / 2
-    assert cpu_text(Observation(0, 1, 1, per_executor=BUSY[2:])) == "-"
-    assert cpu_text(Observation(0, 1, 1)) == "-"
+    assert cpu_text(Observation(0, 1, 1, per_executor=BUSY[2:])) == "—"
+    assert cpu_text(Observation(0, 1, 1)) == "—"
 
 
 class Paper:
     """Lines that a plain view has printed."""
 
-    def __init__(self) -> None:
+    def __init__(self, experiment: Experiment = EXPERIMENT) -> None:
         self._file = StringIO()
-        self.view = Plain(EXPERIMENT, Console(file=self._file, width=40))
+        self.view = Plain(experiment, Console(file=self._file, width=40))
 
     def lines(self) -> list[str]:
         """Those since the last time."""
@@ -74,7 +76,34 @@ def test_plain_prints_figures_every_ten_seconds() -> None:
     paper = Paper()
     for at in range(1000, 1026):
         paper.view.take(tick(at))
-    assert paper.lines() == [f"    0 s  {FIGURES}", f"   10 s  {FIGURES}", f"   20 s  {FIGURES}"]
+    assert paper.lines() == [
+        f"    0:00  {FIGURES}, 1:00 left",
+        f"    0:10  {FIGURES}, 0:50 left",
+        f"    0:20  {FIGURES}, 0:40 left",
+    ]
+
+
+def test_plain_shows_the_clock_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    try:
+        paper = Paper()
+        paper.view.take(tick(1_795_000_000.0))  # 2026-11-18 11:06:40
+        paper.view.take(tick(1_795_000_003.0, wish=3, acted=True))
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert paper.lines() == [f"11:06:40  {FIGURES}, 1:00 left", "11:06:43  2 -> 3 executors: busy [at 1.795e+09]"]
+
+
+def test_a_simulated_run_prints_figures_twenty_times_however_long_it_is() -> None:
+    day = Experiment(job="q11", workload="constant", engine="sim", duration=86_400.0, peak=1000)
+    paper = Paper(day)
+    for at in range(0, 86_400, 60):
+        paper.view.take(tick(at))
+    lines = paper.lines()
+    assert len(lines) == 20
+    assert lines[1].startswith(" 1:12:00  ")
 
 
 def test_plain_prints_decisions_that_were_acted_on_and_no_others() -> None:
@@ -85,7 +114,7 @@ def test_plain_prints_decisions_that_were_acted_on_and_no_others() -> None:
     paper.view.take(tick(1002, wish=3))  # in monitor mode nobody acts
     assert paper.lines() == []
     paper.view.take(tick(1003, wish=3, acted=True))
-    assert paper.lines() == ["    3 s  2 -> 3 executors: busy [at 1003]"]
+    assert paper.lines() == ["    0:03  2 -> 3 executors: busy [at 1003]"]
 
 
 def test_plain_prints_every_event_before_the_decision() -> None:
@@ -95,9 +124,9 @@ def test_plain_prints_every_event_before_the_decision() -> None:
     events = (Event(1004, "ExecutorLost", "executor 1 is gone, 1 left"), Event(1004, "ScaleTimeout", "3 asked for"))
     paper.view.take(tick(1004, wish=3, acted=True, events=events))
     assert paper.lines() == [
-        "    4 s  ExecutorLost: executor 1 is gone, 1 left",
-        "    4 s  ScaleTimeout: 3 asked for",
-        "    4 s  2 -> 3 executors: busy [at 1004]",
+        "    0:04  ExecutorLost: executor 1 is gone, 1 left",
+        "    0:04  ScaleTimeout: 3 asked for",
+        "    0:04  2 -> 3 executors: busy [at 1004]",
     ]
 
 
@@ -150,13 +179,14 @@ def test_the_pane_shows_what_is_wished_requested_and_running() -> None:
         later = screen.drawn()
     assert "2 wished, 2 requested, 1 running" in undecided  # nothing decided: what was asked for
     assert "3 wished, 2 requested, 1 running" in decided
-    assert "15 of 60 s" in decided
-    assert "decided at 15 s: busy [at 1015]" in decided
-    assert "15 s  2 -> 3  busy [at 1015]" in decided
-    assert "15 s  ExecutorLost: executor 1 is gone" in decided
-    for shown in ("offered", "1.2 k/s", "800/s", "4.32 k", "latency - (SLO 10 s)", "80%"):
+    assert "0:15 of 1:00" in decided
+    assert "0:45 left" in decided
+    assert "decided at 0:15: busy [at 1015]" in decided
+    assert "0:15  2 -> 3  busy [at 1015]" in decided
+    assert "0:15  ExecutorLost: executor 1 is gone" in decided
+    for shown in ("offered", "1.2 k/s", "800/s", "4.32 k", "latency — (SLO 10 s)", "80%"):
         assert shown in decided
-    assert "20 of 60 s" in later
+    assert "0:20 of 1:00" in later
     assert "3 wished, 2 requested, 1 running" in later  # the last decision stays
 
 
@@ -176,4 +206,15 @@ def test_the_pane_goes_on_after_the_workload_s_end() -> None:
         pane = Pane(EXPERIMENT, screen.live)
         for at in (1000, 1075):
             pane.take(tick(at))
-        assert "75 of 60 s" in screen.drawn()
+        drawn = screen.drawn()
+    assert "1:15 of 1:00" in drawn
+    assert "waiting for the last records" in drawn
+
+
+def test_the_pane_s_title_is_text_and_no_markup() -> None:
+    screen = Screen()
+    named = replace(EXPERIMENT)
+    object.__setattr__(named, "workload", "trace:[/days].csv")  # without a file
+    with screen.live:
+        Pane(named, screen.live)
+        assert "q11 · trace:[/days].csv · hpa-cpu" in screen.drawn()

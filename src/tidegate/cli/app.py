@@ -1,7 +1,7 @@
 """The commands. Results go to standard output, everything else to standard error.
 
 Exit codes: 0 success, 1 result not verified or a run of a comparison failed, 2 invalid input, 3 a requirement is
-missing, 4 the query failed, 130 interrupted.
+missing, 4 the query failed, 5 a threshold of `--fail-if` is broken, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from tidegate import __version__
 from tidegate.cli.backtest import backtest
@@ -88,7 +89,7 @@ def doctor(output: AsJson = Output.text) -> None:
         for finding in checked:
             mark = {True: "[green]✓[/green]", False: "[red]✗[/red]", None: "[yellow]·[/yellow]"}[finding.ok]
             advice = f"  ({finding.advice})" if finding.advice else ""
-            out.print(f"{mark} {finding.what:11} {finding.found}{advice}", soft_wrap=True, highlight=False)
+            out.print(f"{mark} {escape(f'{finding.what:11} {finding.found}{advice}')}", soft_wrap=True, highlight=False)
     if any(finding.ok is False for finding in checked):
         raise typer.Exit(3)
 

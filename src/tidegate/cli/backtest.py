@@ -10,7 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from tidegate.cli.console import AsJson, Output, complain, cores, err, interrupt_once, out, print_json
+from tidegate.cli.bounds import MANY, between
+from tidegate.cli.console import (
+    AsJson,
+    FailIfPolicy,
+    Output,
+    complain,
+    cores,
+    err,
+    fail,
+    interrupt_once,
+    out,
+    print_json,
+    print_table,
+)
+from tidegate.cli.thresholds import Place, problems, thresholds
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.core.defaults import STORE
 
@@ -21,6 +35,7 @@ if TYPE_CHECKING:
     from tidegate.compare.cells import Cell
     from tidegate.compare.execution import Outcome
     from tidegate.experiment.settings import Experiment
+    from tidegate.runs import RunResult
 
 ROOT = STORE.parent / "backtest"
 #: tunes the policy that would be recommended
@@ -44,14 +59,19 @@ def backtest(
     ] = None,
     trigger: Annotated[str, typer.Option(help="time between micro-batches")] = "10s",
     price: Annotated[float | None, typer.Option(help="price of an executor per hour")] = None,
-    seeds: Annotated[int, typer.Option(help="runs of each policy, each with its own random seed", min=1)] = 1,
+    seeds: Annotated[
+        int, typer.Option(help="runs of each policy, each with its own random seed", callback=between(1, MANY))
+    ] = 1,
     tune: Annotated[str | None, typer.Option(help="tune the settings of this policy, or of the best: `best`")] = None,
-    trials: Annotated[int, typer.Option(help="number of settings to try", min=2)] = 60,
-    processes: Annotated[int, typer.Option(help="simulate in this many processes; 0: one per core", min=0)] = 0,
+    trials: Annotated[int, typer.Option(help="number of settings to try", callback=between(2, MANY))] = 60,
+    processes: Annotated[
+        int, typer.Option(help="simulate in this many processes; 0: one per core", callback=between(0, MANY))
+    ] = 0,
     folder: Annotated[
         Path | None, typer.Option("--out", help="folder for results; default: one in .tidegate/backtest")
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="delete earlier results in that folder")] = False,
+    fail_if: FailIfPolicy = None,
     output: AsJson = Output.text,
 ) -> None:
     """Try policies on recorded traffic: what each would have cost, and how many records would have been late.
@@ -59,6 +79,7 @@ def backtest(
     [bold]tidegate trace logs/*.csv.gz --time created_at -o monday.parquet[/bold]
     [bold]tidegate backtest monday.parquet --model q1.json --price 0.12[/bold]
     [bold]tidegate backtest monday.parquet --policies ds2,hpa-cpu --tune best[/bold]
+    [bold]tidegate backtest monday.parquet --fail-if "late>1%" --fail-if "cost>12"[/bold]
 
     Simulates the job under the trace, with a model that `tidegate calibrate`
     fitted to real runs. For reference, it also shows an oracle that knows the
@@ -83,6 +104,7 @@ def backtest(
     if excess:
         (err if output is Output.json else out).print(view.overload(excess, base), soft_wrap=True, highlight=False)
     runs = _Runs(request, base, folder, processes or cores())
+    conditions = thresholds(fail_if, [item.label for item in runs.grid.policies])
     if tune is not None:
         runs.check_tunable(tune)
     interrupt_once()
@@ -96,17 +118,29 @@ def backtest(
         values = _values(runs, outcome, rows, best)
         print_json({"beyond": asdict(excess) if excess else None, **values, "tuning": tuning})
     else:
-        _print([] if tuned is None else ["", view.tuning_table(tuned), *view.tuning_verdict(tuned, best)])
+        if tuned is not None:
+            out.print()
+            print_table(view.tuning_table(tuned, out.width))
+            _print(view.tuning_verdict(tuned, best))
         _print([escape(f"report: {runs.path / 'report.html'}")])
     _end(outcome)
     if tune is not None and (tuned is None or tuned.result.interrupted):
         complain(f"interrupted: settings are the best of {tuned.result.trials if tuned else 0} trials")
         raise typer.Exit(130)
+    fail(problems(conditions, _places(outcome, best)))
 
 
-def _print(lines: Iterable[Any]) -> None:
+def _places(outcome: Outcome, best: Row | None) -> list[Place]:
+    """The runs of each policy, for thresholds; the oracle is none."""
+    groups: dict[str, list[RunResult]] = {}
+    for run in outcome.runs:
+        groups.setdefault(run.policy, []).append(run)
+    return [Place(name, name, best is not None and name == best.policy, runs) for name, runs in groups.items()]
+
+
+def _print(lines: Iterable[str]) -> None:
     for line in lines:
-        out.print(line, soft_wrap=isinstance(line, str), highlight=False)
+        out.print(line, soft_wrap=True, highlight=False)
 
 
 def _show(runs: _Runs, outcome: Outcome, rows: list[Row], best: Row | None) -> None:
@@ -115,11 +149,22 @@ def _show(runs: _Runs, outcome: Outcome, rows: list[Row], best: Row | None) -> N
     from tidegate.cli.compare_view import legend  # noqa: PLC0415
 
     allowed, oracle = runs.request.allowed, limit(outcome.runs, runs.base.price)
-    _print([view.heading(runs.base, runs.request.file, allowed), view.table(rows, oracle, best)])
-    if best is not None:
-        out.print(legend(allowed), style="dim", soft_wrap=True, highlight=False)
-    _print(view.remarks(rows))
+    _print([view.heading(runs.base, runs.request.file, allowed)])
+    print_table(view.table(rows, oracle, best, out.width))
+    for line in legend(allowed, [row.oracle for row in rows]) if best is not None else ():
+        out.print(line, style="dim", soft_wrap=True, highlight=False)
+    _print(view.remarks(rows, _origin(runs.request.workload) if any(row.worst for row in rows) else None))
     _print([view.recommendation(best, allowed, runs.static)])
+
+
+def _origin(workload: str) -> float | None:
+    """The date at which a trace begins, in seconds since 1970; None if its times only count from its start."""
+    from tidegate.cli.times import dated  # noqa: PLC0415
+    from tidegate.workloads.trace import PREFIX  # noqa: PLC0415
+    from tidegate.workloads.tracefile import read  # noqa: PLC0415
+
+    times = read(workload.removeprefix(PREFIX).partition("?")[0]).times
+    return times[0] if times and dated(times[0]) else None
 
 
 def _values(runs: _Runs, outcome: Outcome, rows: list[Row], best: Row | None) -> dict[str, Any]:
@@ -165,7 +210,7 @@ class _Runs:
     def run(self, fresh: bool) -> tuple[Outcome, list[Row]]:
         from tidegate.backtest.recommendation import rows  # noqa: PLC0415
         from tidegate.backtest.request import bench  # noqa: PLC0415
-        from tidegate.cli.compare_view import progress  # noqa: PLC0415
+        from tidegate.cli.progress import progress  # noqa: PLC0415
         from tidegate.compare.execution import compare, on_simulators  # noqa: PLC0415
         from tidegate.compare.folder import Folder  # noqa: PLC0415
         from tidegate.compare.results import Comparison, Settings  # noqa: PLC0415
@@ -199,7 +244,7 @@ class _Runs:
         from tidegate.backtest.recommendation import chosen  # noqa: PLC0415
         from tidegate.backtest.search_space import knobs  # noqa: PLC0415
         from tidegate.backtest.tune import Aim, Execution  # noqa: PLC0415
-        from tidegate.cli.compare_view import progress  # noqa: PLC0415
+        from tidegate.cli.progress import progress  # noqa: PLC0415
 
         experiments = self._experiments()
         candidates = [row for row in rows if row.policy in experiments and name in (row.policy, BEST)]
@@ -207,7 +252,7 @@ class _Runs:
         best = chosen(tunable, self.request.allowed)
         if best is None:
             raise InvalidInput(f"backtest: --tune {name}: no run succeeded")
-        with progress(trials, "tuning") as watch:
+        with progress(trials, "tuning", "trials") as watch:
             execution = Execution(range(self.request.seeds), self.processes, watch)
             return tuning(experiments[best.policy], self.path / "parts", Aim(self.request.allowed, trials), execution)
 

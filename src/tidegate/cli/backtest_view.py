@@ -7,10 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from tidegate.cli.compare_view import starred
-from tidegate.units import clock, count, seconds, share
+from tidegate.cli.layout import Column, Laid, Line, lay_out
+from tidegate.cli.times import utc
+from tidegate.units import UNKNOWN, clock, count, seconds, share
 
 if TYPE_CHECKING:
     from tidegate.backtest.held_out import Tuning
@@ -44,58 +46,72 @@ def heading(e: Experiment, file: str, allowed: float) -> str:
     return f"[bold]{escape(file)}[/bold] ({load}) with the model of {escape(e.job)}: {objective}"
 
 
-def table(rows: Sequence[Row], oracle: Limit | None, best: Row | None) -> Table:
+def table(rows: Sequence[Row], oracle: Limit | None, best: Row | None, width: int = 80) -> Laid:
     """A line for each policy, with ★ at the best; then the references: the best static number, and the oracle."""
     paid = any(row.cost is not None for row in rows)
-    columns = ("worker-h", *(("cost",) if paid else ()), "÷ oracle", "÷ static", "late", "p95", "rescales/day")
-    table = _table("policy", *columns)
+    columns = (
+        Column("policy", right=False, elide=True),
+        Column("worker-h"),
+        *((Column("cost"),) if paid else ()),
+        Column("÷ oracle", drop=1),
+        Column("÷ static", drop=2),
+        Column("late"),
+        Column("p95", drop=3),
+        Column("rescales/day", drop=4),
+    )
+    lines: list[Line] = []
     for row in rows:
-        money = (f"{row.cost:,.2f}" if row.cost is not None else "-",) if paid else ()
+        money = (_money(row.cost),) if paid else ()
         ratios = (_ratio(row.oracle), _ratio(row.static))
-        latency = (_late(row.late), seconds(row.p95), f"{row.rescales:.0f}")
-        table.add_row(starred(row.policy, row is best), f"{row.seconds / HOUR:,.1f}", *money, *ratios, *latency)
+        latency = (_late(row.late), _latency(row.p95), f"{row.rescales:.0f}")
+        lines.append([starred(row.policy, row is best), f"{row.seconds / HOUR:,.1f}", *money, *ratios, *latency])
     if oracle is not None:
-        money = (f"{oracle.cost:,.2f}" if oracle.cost is not None else "-",) if paid else ()
+        money = (_money(oracle.cost),) if paid else ()
         name = starred("oracle", best=False)
-        table.add_row(name, f"{oracle.seconds / HOUR:,.1f}", *money, "1.00", "", _late(oracle.late), "", "")
-    return table
+        lines.append([name, f"{oracle.seconds / HOUR:,.1f}", *money, "1.00", "", _late(oracle.late), "", ""])
+    return lay_out(columns, lines, width)
 
 
-def _table(*titles: str) -> Table:
-    """All columns but the first are numbers."""
-    table = Table(*titles, box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    return table
+def _money(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:,.2f}"
+
+
+def _latency(value: float) -> str:
+    """No record takes no time: 0 means that there was none to measure."""
+    return seconds(value) if value > 0 else UNKNOWN
 
 
 def _ratio(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"
+    return UNKNOWN if value is None else f"{value:.2f}"
 
 
 def _late(value: float) -> str:
     return f"{value:.2%}"
 
 
-def remarks(rows: Sequence[Row]) -> list[str]:
-    """When records were late for longest, and what profiling runs cost."""
-    late = [f"  {escape(row.policy)}: {_stretches(row.worst)}" for row in rows if row.worst]
+def remarks(rows: Sequence[Row], origin: float | None = None) -> list[str]:
+    """When records were late for longest, and what profiling runs cost. `origin` is the date of the trace's start."""
+    late = [f"  {escape(row.policy)}: {_stretches(row.worst, origin)}" for row in rows if row.worst]
     cost = [
         f"{escape(row.policy)} needs a profile of the job: {row.profiling / HOUR:,.1f} worker-hours of profiling runs, "
         "not counted above"
         for row in rows
         if row.profiling is not None
     ]
-    return [*(["Late for longest (from the trace's start):", *late] if late else []), *cost]
+    zero = "from the trace's start" if origin is None else "UTC"
+    return [*([f"Late for longest ({zero}):", *late] if late else []), *cost]
 
 
-def _stretches(worst: Sequence[LateStretch]) -> str:
+def _stretches(worst: Sequence[LateStretch], origin: float | None = None) -> str:
     """
     >>> from tidegate.runs import LateStretch
-    >>> _stretches([LateStretch(3725.0, 120.0)])
-    'at 1:02:05 for 2:00'
+    >>> _stretches([LateStretch(3725.0, 120.0)]), _stretches([LateStretch(3725.0, 120.0)], 1_795_000_000.0)
+    ('at 1:02:05 for 2:00', 'at 2026-11-18 12:08 for 2:00')
     """
-    return ", ".join(f"at {clock(stretch.start)} for {clock(stretch.seconds)}" for stretch in worst)
+    return ", ".join(
+        f"at {clock(stretch.start) if origin is None else utc(origin + stretch.start)} for {clock(stretch.seconds)}"
+        for stretch in worst
+    )
 
 
 def advice(best: Row | None, allowed: float) -> dict[str, Any] | None:
@@ -115,7 +131,7 @@ def advice(best: Row | None, allowed: float) -> dict[str, Any] | None:
 def recommendation(best: Row | None, allowed: float, static: str) -> str:
     if best is None:
         return "No run succeeded: there is nothing to recommend."
-    settings = f"with {flags(best.options)}" if best.options else "with its defaults"
+    settings = f"with {escape(flags(best.options))}" if best.options else "with its defaults"
     if best.late > allowed:
         fewest = f"{escape(best.policy)} has the fewest, {_late(best.late)}"
         return f"[yellow]No policy keeps late records within {share(allowed)}[/yellow]; {fewest} ({settings})."
@@ -154,23 +170,31 @@ def _plain(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.12g}"
 
 
-def tuning_table(tuned: Tuning) -> Table:
-    table = _table(f"{tuned.policy}, {tuned.result.trials} trials", "worker-h", "late", "p95", "rescales")
+def tuning_table(tuned: Tuning, width: int = 80) -> Laid:
+    title = f"{tuned.policy}, {tuned.result.trials} trials"
+    columns = (
+        Column(title, right=False),
+        Column("worker-h"),
+        Column("late"),
+        Column("p95", drop=1),
+        Column("rescales", drop=2),
+    )
+    lines: list[Line] = []
     for part, index in (("first two thirds", 0), ("last third, held out", 1)):
-        table.add_row(f"[bold]{part}[/bold]")
+        lines.append(Text(part, "bold"))
         for name, scores in (("before", tuned.default), ("tuned", tuned.tuned)):
-            table.add_row(f"  {name}", *_score(scores[index]))
-    return table
+            lines.append([f"  {name}", *_score(scores[index])])
+    return lay_out(columns, lines, width)
 
 
 def _score(score: Score) -> tuple[str, ...]:
-    return f"{score.seconds / HOUR:,.2f}", _late(score.late), seconds(score.p95), f"{score.rescales:.0f}"
+    return f"{score.seconds / HOUR:,.2f}", _late(score.late), _latency(score.p95), f"{score.rescales:.0f}"
 
 
 def tuning_verdict(tuned: Tuning, best: Row | None) -> list[str]:
     """The settings, and whether to use them: only if they are also better on the held-out part."""
     if not tuned.options:
-        return [f"None of the settings tried is better than the current ones of {tuned.policy}: keep them."]
+        return [f"None of the settings tried is better than the current ones of {escape(tuned.policy)}: keep them."]
     chosen = {**tuned.initial, **tuned.options}
     lines = [f"settings: {escape(flags(chosen))}", f"as TOML:  {escape(toml(tuned.policy, chosen))}"]
     before, after = tuned.default[1], tuned.tuned[1]

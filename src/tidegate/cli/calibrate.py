@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from tidegate.cli.console import AsJson, Output, StorePath, show
+from tidegate.cli.console import AsJson, Output, StorePath, err, out, print_json, print_table, show
+from tidegate.cli.progress import progress
 from tidegate.cli.stored import existing
 from tidegate.core import InvalidInput
 from tidegate.core.defaults import STORE
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from tidegate.cli.layout import Laid
+    from tidegate.sim.batch_model import BatchModel
     from tidegate.sim.check import Verdict
     from tidegate.sim.recording import Recording
 
@@ -56,16 +57,17 @@ def calibrate(
     executors and different loads. Half an hour in total is plenty.
     """
     from rich.table import Table  # noqa: PLC0415
+    from rich.text import Text  # noqa: PLC0415
 
     from tidegate.sim.batch_model import text  # noqa: PLC0415
     from tidegate.sim.fit import fit  # noqa: PLC0415
 
-    fitted = fit([_recording(run, store) for run in runs])
+    fitted = fit(_recordings(runs, store))
     model = fitted.model
     path = to or Path(f"{model.job}.model.json")
     _write(path, text(model))
     values = {**asdict(model), "batches": fitted.batches, "error": fitted.error, "worst": fitted.worst}
-    table = Table(title=f"model of {model.job}", title_justify="left", show_header=False)
+    table = Table(title=Text(f"model of {model.job}", "italic"), title_justify="left", show_header=False)
     table.add_row("empty batch", f"{model.fixed:.2f} s, plus {model.overhead:.3f} s per wave of tasks")
     table.add_row("one executor", f"{1 / model.cost:,.0f} records/s")
     table.add_row("new executors", f"ready after {model.startup:.1f} s, warm {model.cold:.1f} s later")
@@ -88,15 +90,35 @@ def validate(
     [bold]tidegate validate last --model q1.json[/bold]
 
     Arrivals and executors come from the run; batches, latency and backlog from
-    the model. Use runs that the model was not fitted to.
+    the model. Use runs that the model was not fitted to, of the same job: a model
+    of another job is used with a warning.
     """
     from tidegate.sim import batch_model  # noqa: PLC0415
     from tidegate.sim.check import check  # noqa: PLC0415
 
-    recordings = [_recording(run, store) for run in runs]
-    verdicts = [check(batch_model.model(model or recording.job), recording) for recording in recordings]
-    values = {"runs": [_plain(verdict) for verdict in verdicts], "median": _medians(verdicts)}
-    show(output, values, _table(verdicts))
+    recordings = _recordings(runs, store)
+    models = [batch_model.model(model or recording.job) for recording in recordings]
+    for used, recording in zip(models, recordings, strict=True):
+        _warn_about_job(used, recording)
+    with progress(len(recordings), "replaying") as watch:
+        verdicts: list[Verdict] = []
+        for used, recording in zip(models, recordings, strict=True):
+            watch(len(verdicts))
+            verdicts.append(check(used, recording))
+    if output is Output.json:
+        jobs = [used.job for used in models]
+        plain = [{**_plain(verdict), "model": job} for verdict, job in zip(verdicts, jobs, strict=True)]
+        print_json({"runs": plain, "median": _medians(verdicts)})
+        return
+    about = "relative errors of throughput, batch time, latency (p50 to p99) and backlog"
+    out.print(about, soft_wrap=True, highlight=False)
+    print_table(_table(verdicts, out.width))
+
+
+def _warn_about_job(model: BatchModel, recording: Recording) -> None:
+    if model.job != recording.job:
+        sentence = f"{recording.name} is a run of {recording.job}, the model is one of {model.job}: errors say little"
+        err.print(f"[yellow]warning:[/yellow] {escape(sentence)}", soft_wrap=True, highlight=False)
 
 
 def _plain(verdict: Verdict) -> dict[str, Any]:
@@ -112,21 +134,34 @@ def _medians(verdicts: list[Verdict]) -> dict[str, float]:
     return {**errors, "each batch": median(verdict.batches for verdict in verdicts)}
 
 
-def _table(verdicts: list[Verdict]) -> Table:
-    from rich.box import SIMPLE  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
+def _table(verdicts: list[Verdict], width: int) -> Laid:
+    """A narrow terminal has no room for p99, p50 and so on, but always for the runs' ids."""
+    from rich.text import Text  # noqa: PLC0415
 
+    from tidegate.cli.layout import Column, Line, lay_out  # noqa: PLC0415
     from tidegate.sim.check import FIGURES  # noqa: PLC0415
 
-    title = "relative errors of the simulator; p50 to p99 are latency (--output json has the figures)"
-    heads = [name.removeprefix("latency ") for name in FIGURES]
-    table = Table("run", *heads, "each batch", title=title, title_justify="left", box=SIMPLE)
-    table.columns[0].no_wrap = True
+    drops = {"latency p50": 3, "latency p99": 4, "backlog max": 1}
+    titles = {"throughput": "through", "batch time": "batch", "backlog max": "backlog"}
+    figures = [Column(titles.get(name, name.removeprefix("latency ")), drop=drops.get(name, 0)) for name in FIGURES]
+    lines: list[Line] = []
     for verdict in verdicts:
         errors = (f"{figure.error:+.0%}" for figure in verdict.figures.values())
-        table.add_row(escape(verdict.run), *errors, f"{verdict.batches:.0%}")
-    table.add_row("median |error|", *(f"{error:.1%}" for error in _medians(verdicts).values()), style="bold")
-    return table
+        lines.append([verdict.run, *errors, f"{verdict.batches:.0%}"])
+    medians = (Text(f"{error:.1%}", "bold") for error in _medians(verdicts).values())
+    lines.append([Text("median |error|", "bold"), *medians])
+    columns = (Column("run", right=False), *figures, Column("each batch", drop=2))
+    return lay_out(columns, lines, width)
+
+
+def _recordings(runs: list[str], store: Path) -> list[Recording]:
+    """Read runs; those of a day have many ticks, so the progress is shown."""
+    recordings: list[Recording] = []
+    with progress(len(runs), "reading") as watch:
+        for run in runs:
+            watch(len(recordings))
+            recordings.append(_recording(run, store))
+    return recordings
 
 
 def _recording(run: str, store: Path) -> Recording:

@@ -11,7 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from tidegate.cli.console import AsJson, Output, StorePath, complain, cores, err, interrupt_once, out, print_json
+from tidegate.cli.bounds import MANY, between
+from tidegate.cli.console import (
+    AsJson,
+    FailIfPolicy,
+    Output,
+    StorePath,
+    complain,
+    cores,
+    err,
+    fail,
+    interrupt_once,
+    out,
+    print_json,
+    print_table,
+)
+from tidegate.cli.thresholds import Place, problems, thresholds
 from tidegate.core import InvalidInput
 from tidegate.core.defaults import STORE
 
@@ -20,6 +35,7 @@ if TYPE_CHECKING:
     from tidegate.compare.execution import Outcome, Work
     from tidegate.compare.folder import Folder
     from tidegate.compare.grid import Grid
+    from tidegate.runs import RunResult
 
 #: the comparison without a file, unless flags change it
 DEFAULTS = {"policies": ["static", "hpa-cpu", "ds2", "daedalus"], "jobs": ["q1"], "workloads": ["tide"], "seeds": 3}
@@ -53,18 +69,30 @@ def compare(
     allowed: Annotated[str, typer.Option(help="share of records that may miss the objective")] = "1%",
     quota: Annotated[float | None, typer.Option(help="on Spark: CPU limit of a local executor, in cores")] = None,
     model: Annotated[str | None, typer.Option(help="simulator model, a file from `tidegate calibrate`")] = None,
-    processes: Annotated[int, typer.Option(help="simulate in this many processes; 0: one per core", min=0)] = 0,
+    processes: Annotated[
+        int, typer.Option(help="simulate in this many processes; 0: one per core", callback=between(0, MANY))
+    ] = 0,
     folder: Annotated[
         Path | None, typer.Option("--out", help="folder for results; default: one in .tidegate/compare")
     ] = None,
+    safe: Annotated[
+        bool | None,
+        typer.Option(
+            "--safe/--as-published",
+            help="with the guards of a live query: no scale-in while records are late; default: as published",
+            show_default=False,
+        ),
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="delete earlier results in that folder")] = False,
+    fail_if: FailIfPolicy = None,
     output: AsJson = Output.text,
     store: StorePath = STORE,
 ) -> None:
-    """Compare policies on the same jobs under the same loads, with an oracle as the lower bound.
+    """Compare policies on the same jobs under the same loads, with an oracle as the reference.
 
     [bold]tidegate compare --policies ds2,daedalus --jobs q1,q5 --seeds 5[/bold]
     [bold]tidegate compare experiment.toml --duration 6h --allowed 5%[/bold]
+    [bold]tidegate compare --fail-if "late>1%" --fail-if "hpa-cpu:rescales>40"[/bold]
 
     Runs are simulated on all cores; --engine spark runs them on real Spark.
     Each result is saved as soon as its run ends: after an interrupt, the same
@@ -72,7 +100,8 @@ def compare(
 
     Figures are means over the seeds with 95 % confidence intervals. ★ marks the
     policy to choose: the fewest worker-seconds of those whose late records are
-    within --allowed; if there is none, the fewest late records.
+    within --allowed; if there is none, the fewest late records. The oracle is the
+    cheapest schedule that keeps the SLO; a policy that is late can cost less.
     """
     from tidegate.cli.values import folder_name, share  # noqa: PLC0415
     from tidegate.compare.cells import cells as expand  # noqa: PLC0415
@@ -88,6 +117,7 @@ def compare(
         "minimum": min_executors,
         "maximum": max_executors,
         "slo": slo,
+        "safe": safe,
         "trigger": trigger,
         "period": period,
         "price": price,
@@ -98,6 +128,7 @@ def compare(
     place = "compare" if file is None else str(file)
     grid = _grid(file, _flags(lists, seeds, run_fields), option or [], place)
     cells, spec = expand(grid, place=place), specification(grid)
+    conditions = thresholds(fail_if, [policy.label for policy in grid.policies])
     path = folder or ROOT / folder_name(grid.title, digest(spec))
     interrupt_once()
     with Folder.open(path, spec, fresh=fresh) as results:
@@ -108,6 +139,25 @@ def compare(
     else:
         _show(outcome, allowed_share, f"{time.monotonic() - began:.1f} s; report: {path / 'report.html'}")
     _end(outcome, len(cells), path)
+    fail(problems(conditions, _places(outcome, allowed_share)))
+
+
+def _places(outcome: Outcome, allowed: float) -> list[Place]:
+    """The runs of each policy on each job under each workload, for thresholds."""
+    from tidegate.compare.results import summary  # noqa: PLC0415
+
+    groups: dict[tuple[str, str, str], list[RunResult]] = {}
+    for run in outcome.runs:
+        groups.setdefault((run.job, run.workload or "", run.policy), []).append(run)
+    return [
+        Place(
+            f"{row.policy} on {row.job} under {row.workload}",
+            row.policy,
+            row.best,
+            groups[row.job, row.workload, row.policy],
+        )
+        for row in summary(outcome.runs, allowed)
+    ]
 
 
 def _flags(lists: Mapping[str, str | None], seeds: str | None, run: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,16 +185,17 @@ def _grid(file: Path | None, flags: Mapping[str, Any], options: list[str], place
 
 
 def _show(outcome: Outcome, allowed: float, summary: str) -> None:
-    from tidegate.cli.compare_view import legend, profiles, rows  # noqa: PLC0415
+    from tidegate.cli.compare_view import legend, profiles, ratios, rows  # noqa: PLC0415
 
-    out.print(rows(outcome.runs, allowed), highlight=False)
-    out.print(legend(allowed), style="dim", soft_wrap=True, highlight=False)
+    print_table(rows(outcome.runs, allowed, out.width))
+    for line in legend(allowed, ratios(outcome.runs)):
+        out.print(line, style="dim", soft_wrap=True, highlight=False)
     for line in (*profiles(outcome.runs), f"{len(outcome.runs)} runs, {summary}"):
         out.print(escape(line), soft_wrap=True, highlight=False)
 
 
 def _run(cells: list[Cell], folder: Folder, processes: int, store: Path) -> Outcome:
-    from tidegate.cli.compare_view import progress  # noqa: PLC0415
+    from tidegate.cli.progress import progress  # noqa: PLC0415
     from tidegate.compare.execution import compare as start  # noqa: PLC0415
 
     with progress(len(cells)) as watch:

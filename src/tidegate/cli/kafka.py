@@ -13,21 +13,41 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from tidegate.cli.console import AsJson, Output, complain, err, out, show
+from tidegate.cli.bounds import MANY, PORTS, SEEDS, between
+from tidegate.cli.console import ENDING, AsJson, Output, complain, err, out, show
 from tidegate.core import EnvironmentMissing, InvalidInput, TidegateError, amounts
 
 if TYPE_CHECKING:
-    from tidegate.kafka import ProducerResult, Progress
+    from tidegate.kafka import ProducerResult, Progress, Target
 
 BOOTSTRAP = "127.0.0.1:9092"
 #: seconds between two lines of progress, and without an acknowledgement until a stall is reported
 LINE, STALL = 5.0, 2.0
+KafkaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kafka-option",
+        help="option of Kafka's clients: NAME=VALUE, like security.protocol=SSL; kafka.NAME for Spark's; repeatable",
+        show_default=False,
+    ),
+]
+KafkaConfig = Annotated[
+    Path | None, typer.Option("--kafka-config", help="file with such options, for secrets", show_default=False)
+]
+
+
+def kafka_options(flags: list[str] | None, file: Path | None) -> dict[str, str]:
+    from tidegate.kafka.options import gather  # noqa: PLC0415
+
+    return gather(flags or [], file)
 
 
 def broker(
-    port: Annotated[int, typer.Option(help="port on 127.0.0.1")] = 9092,
+    port: Annotated[int, typer.Option(help="port on 127.0.0.1", callback=between(1, PORTS))] = 9092,
     data: Annotated[Path | None, typer.Option(help="folder for its data; default: a temporary one")] = None,
-    partitions: Annotated[int, typer.Option(help="default number of partitions of a topic")] = 4,
+    partitions: Annotated[
+        int, typer.Option(help="default number of partitions of a topic", callback=between(1, MANY))
+    ] = 4,
 ) -> None:
     """Run a real Kafka broker on this machine until Ctrl-C.
 
@@ -37,7 +57,8 @@ def broker(
 
     stop = stopped_by_signals()
     with Broker(data, port=port, partitions=partitions, say=say) as run:
-        out.print(f"Kafka broker at {run.address}, data and log in {run.folder}", soft_wrap=True, highlight=False)
+        where = escape(f"Kafka broker at {run.address}, data and log in {run.folder}")
+        out.print(where, soft_wrap=True, highlight=False)
         other = "" if run.address == BOOTSTRAP else f" --bootstrap {run.address}"
         say(f"next, in another terminal: tidegate produce --topic events --rate 10k --duration 1m{other}")
         while run.pid is not None and not stop.wait(0.5):
@@ -55,9 +76,11 @@ def produce(
     rate: Annotated[str, typer.Option(help="peak rate in records/s, like 100k")] = "10k",
     duration: Annotated[str, typer.Option(help="like 90s, 3m, 1h")] = "1m",
     bootstrap: Annotated[str, typer.Option(help="address of the broker")] = BOOTSTRAP,
-    partitions: Annotated[int, typer.Option(help="partitions of a new topic")] = 4,
-    seed: Annotated[int, typer.Option(help="random seed of the records")] = 0,
+    partitions: Annotated[int, typer.Option(help="partitions of a new topic", callback=between(1, MANY))] = 4,
+    seed: Annotated[int, typer.Option(help="random seed of the records", callback=between(0, SEEDS))] = 0,
     patience: Annotated[str, typer.Option(help="how long to wait for the broker to answer")] = "30s",
+    kafka_option: KafkaOption = None,
+    kafka_config: KafkaConfig = None,
     output: AsJson = Output.text,
 ) -> None:
     """Send a job's records to a Kafka topic, at the rates of a workload.
@@ -66,16 +89,17 @@ def produce(
     """
     from tidegate import kafka  # noqa: PLC0415
     from tidegate.jobs import events as kinds  # noqa: PLC0415
+    from tidegate.kafka.options import resolve  # noqa: PLC0415
     from tidegate.workloads import named  # noqa: PLC0415
 
     peak = amounts.rate(rate)
     shape = named(workload, amounts.duration(duration), peak)
     kind = kinds(_kind(events, job), seed=seed, rate=peak)
+    options = resolve(kafka_options(kafka_option, kafka_config))
     stop = stopped_by_signals()
-    kafka.wait_for_broker(bootstrap, amounts.duration(patience), say)
-    actual = kafka.create_topic(bootstrap, topic, partitions)
-    _warn_about_topic(bootstrap, topic, partitions, actual)
-    target = kafka.Target(bootstrap, topic, actual)
+    kafka.wait_for_broker(bootstrap, amounts.duration(patience), say, options)
+    target = kafka.Target(bootstrap, topic, kafka.create_topic(bootstrap, topic, partitions, options), options)
+    _warn_about_topic(target, partitions)
     result = kafka.produce(kafka.Load(kind, shape), target, stop=stop, on_progress=Teller())
     show(output, {"topic": topic, "bootstrap": bootstrap, **asdict(result)}, escape(summary(topic, result)))
     if result.failed:
@@ -143,19 +167,21 @@ def _kind(events: str | None, job: str | None) -> str:
     return jobs(job).events if job else events or "ysb"
 
 
-def _warn_about_topic(bootstrap: str, topic: str, requested: int, actual: int) -> None:
+def _warn_about_topic(target: Target, requested: int) -> None:
     """Say so if the topic existed with other partitions, or holds records."""
     from tidegate.kafka import begin_offsets, end_offsets  # noqa: PLC0415
 
-    if actual != requested:
-        say(f"topic {topic} already exists with {actual} partitions, not {requested}")
-    held = sum(end_offsets(bootstrap, topic).values()) - sum(begin_offsets(bootstrap, topic).values())
+    bootstrap, topic, options = target.bootstrap, target.topic, target.options
+    if target.partitions != requested:
+        say(f"topic {topic} already exists with {target.partitions} partitions, not {requested}")
+    end, begin = end_offsets(bootstrap, topic, options), begin_offsets(bootstrap, topic, options)
+    held = sum(end.values()) - sum(begin.values())
     if held:
         say(f"topic {topic} holds {held:,} records already: new ones are numbered from 0 again")
 
 
 def stopped_by_signals() -> threading.Event:
-    """An event that the first Ctrl-C or SIGTERM sets; the second one exits at once."""
+    """An event that the first Ctrl-C, SIGTERM or SIGHUP sets; the second one exits at once."""
     stop, received = threading.Event(), list[int]()
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -165,6 +191,7 @@ def stopped_by_signals() -> threading.Event:
         # in another thread: this one may hold the event's lock while it waits for the event
         threading.Thread(target=stop.set).start()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, handle)
+    for number in ENDING:
+        if number == signal.SIGINT or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handle)
     return stop

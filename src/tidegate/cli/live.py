@@ -16,9 +16,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from tidegate.cli.times import moment
 from tidegate.core import Decision, Observation, Sink, Tick
 from tidegate.experiment import Experiment
-from tidegate.units import count
+from tidegate.units import UNKNOWN, clock, count
 
 BARS = "▁▂▃▄▅▆▇█"
 #: seconds of history in the panel; fits a terminal of 80 columns
@@ -45,16 +46,29 @@ def cpu_text(obs: Observation) -> str:
     """Mean load of the executors: their CPU use where it is measured, else the share of time they were busy."""
     samples = [sample.cpu if sample.cpu is not None else sample.busy for sample in obs.per_executor]
     loads = [load for load in samples if load is not None]
-    return f"{sum(loads) / len(loads):.0%}" if loads else "-"
+    return f"{sum(loads) / len(loads):.0%}" if loads else UNKNOWN
+
+
+def left(experiment: Experiment, passed: float) -> str:
+    """
+    >>> left(Experiment(duration=180.0), 45.0), left(Experiment(duration=180.0), 200.0)
+    ('2:15 left', 'waiting for the last records')
+    """
+    rest = experiment.duration - passed
+    return f"{clock(rest)} left" if rest > 0 else "waiting for the last records"
 
 
 class Plain:
-    """A log: a line for each action and event, and the figures every `every` seconds."""
+    """A log: a line for each action and event, and the figures every `every` seconds.
+
+    A simulated run takes no time, so that its figures come twenty times in all.
+    """
 
     name = "terminal"
 
     def __init__(self, experiment: Experiment, console: Console, every: float = 10.0) -> None:
-        self._experiment, self._console, self._every = experiment, console, every
+        self._experiment, self._console = experiment, console
+        self._every = every if experiment.engine == "spark" else max(every, experiment.duration / 20)
         self._start: float | None = None
         self._next = 0.0
 
@@ -64,14 +78,14 @@ class Plain:
     def take(self, tick: Tick) -> None:
         obs = tick.observation
         self._start = obs.time if self._start is None else self._start
-        passed = f"{obs.time - self._start:5.0f} s"
+        at = f"{moment(obs.time, self._start):>8}"
         for event in obs.events:
-            self._print(passed, f"{event.kind}: {event.message}")
+            self._print(at, f"{event.kind}: {event.message}")
         if tick.acted and tick.decision:
-            self._print(passed, f"{obs.requested} -> {tick.decision.executors} executors: {tick.decision.reason}")
+            self._print(at, f"{obs.requested} -> {tick.decision.executors} executors: {tick.decision.reason}")
         if obs.time >= self._next:
             self._next = obs.time + self._every
-            self._print(passed, self._figures(obs))
+            self._print(at, f"{self._figures(obs)}, {left(self._experiment, obs.time - self._start)}")
 
     def _figures(self, obs: Observation) -> str:
         flow = f"offered {count(obs.arrival_rate)}/s, processed {count(obs.processing_rate)}/s"
@@ -93,7 +107,8 @@ class Pane:
         self._message = "starting"
         self._start: float | None = None
         self._last: Tick | None = None
-        self._decision: tuple[float, Decision] | None = None
+        #: with the time at which it was made
+        self._decision: tuple[str, Decision] | None = None
         self._acted: list[str] = []
         self._offered: deque[float] = deque(maxlen=SECONDS)
         self._processed: deque[float] = deque(maxlen=SECONDS)
@@ -107,12 +122,12 @@ class Pane:
     def take(self, tick: Tick) -> None:
         obs, self._last = tick.observation, tick
         self._start = obs.time if self._start is None else self._start
-        passed = obs.time - self._start
+        passed, at = obs.time - self._start, moment(obs.time, self._start)
         if tick.decision:
-            self._decision = (passed, tick.decision)
+            self._decision = (at, tick.decision)
         if tick.acted and tick.decision:
-            self._acted.append(f"{passed:4.0f} s  {obs.requested} -> {tick.decision.executors}  {tick.decision.reason}")
-        self._acted += [f"{passed:4.0f} s  {event.kind}: {event.message}" for event in obs.events]
+            self._acted.append(f"{at}  {obs.requested} -> {tick.decision.executors}  {tick.decision.reason}")
+        self._acted += [f"{at}  {event.kind}: {event.message}" for event in obs.events]
         e = self._experiment
         self._offered.append(obs.arrival_rate or 0.0 if e.external_source else e.load().rate(passed))
         self._processed.append(obs.processing_rate or 0.0)
@@ -122,7 +137,7 @@ class Pane:
     def _draw(self) -> None:
         e = self._experiment
         parts: list[Text | Table] = [Text(self._message, style="bold"), *self._figures(), *self._reasons()]
-        title = f"tidegate  {e.job} · {e.workload} · {e.policy} · {e.mode}"
+        title = Text(f"tidegate  {e.job} · {e.workload} · {e.policy} · {e.mode}")
         self._live.update(Panel(Group(*parts), title=title, title_align="left", border_style="cyan"), refresh=True)
 
     def _figures(self) -> Iterator[Table]:
@@ -132,10 +147,11 @@ class Pane:
         passed = obs.time - self._start
         grid = Table.grid(padding=(0, 2))
         done = ProgressBar(total=e.duration, completed=min(passed, e.duration), width=SECONDS)
-        grid.add_row("time", f"{passed:.0f} of {e.duration:.0f} s", done)
+        grid.add_row("time", f"{clock(passed)} of {clock(e.duration)}", done)
+        grid.add_row("", "", left(e, passed))
         grid.add_row("offered", f"{count(obs.arrival_rate)}/s", spark_line(self._offered, e.peak))
         grid.add_row("processed", f"{count(obs.processing_rate)}/s", spark_line(self._processed, e.peak))
-        latency = "-" if obs.latency is None else f"{obs.latency:.1f} s"
+        latency = UNKNOWN if obs.latency is None else f"{obs.latency:.1f} s"
         grid.add_row("backlog", count(obs.backlog), f"latency {latency} (SLO {e.slo:g} s)")
         wished = self._decision[1].executors if self._decision else obs.requested
         numbers = f"{wished} wished, {obs.requested} requested, {obs.executors} running"
@@ -146,8 +162,8 @@ class Pane:
 
     def _reasons(self) -> Iterator[Text]:
         if self._decision:
-            passed, decision = self._decision
-            yield Text(f"decided at {passed:.0f} s: {decision.reason}", style="yellow")
+            at, decision = self._decision
+            yield Text(f"decided at {at}: {decision.reason}", style="yellow")
         for line in self._acted[-4:]:
             yield Text(line, style="green")
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.text import Text
 
 from tidegate.cli.console import AsJson, Output, out, print_json
@@ -85,7 +86,7 @@ def _page(name: str, policy: Preset) -> None:
     for kind, parameters in (("parameter", policy.own), ("guard", policy.guards)):
         out.print()
         out.print(_table(kind, parameters.values()), highlight=False)
-    out.print(f"Set them with [bold]-p NAME=VALUE[/bold]. More in docs/policies/{name}.md", highlight=False)
+    out.print(f"Set them with [bold]-p NAME=VALUE[/bold]. More in docs/policies/{escape(name)}.md", highlight=False)
 
 
 def _flowing(text: str) -> str:
@@ -104,12 +105,17 @@ def _table(title: str, parameters: Iterable[Parameter]) -> Table:
     table = Table(title, "default", "meaning", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for parameter in parameters:
         choices = f" ({', '.join(parameter.choices)})" if parameter.choices else ""
-        table.add_row(parameter.name, _value(parameter), f"{parameter.meaning}{choices}")
+        # as text: meanings of plug-ins' parameters may contain brackets
+        table.add_row(*map(Text, (parameter.name, _value(parameter), f"{parameter.meaning}{choices}")))
     return table
 
 
 def _value(parameter: Parameter) -> str:
-    """The default with its unit, joined by a no-break space: `60 s`, `70 %`, `15 loops`, `none`."""
+    """The default with its unit, joined by a no-break space: `60 s`, `70 %`, `15 loops`, `none`; in words where it is
+    that of a live query.
+    """
+    if parameter.live is not None:
+        return parameter.live.replace(" ", NO_BREAK)
     if isinstance(parameter.default, str):
         return parameter.default or "none"
     if parameter.unit == "share":

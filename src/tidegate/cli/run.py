@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tidegate.cli.console import AsJson, Output, StorePath, complain, interrupt_once, show
+from tidegate.cli.bounds import PORTS, between
+from tidegate.cli.console import AsJson, FailIf, Output, StorePath, complain, fail, interrupt_once, show
+from tidegate.cli.kafka import KafkaConfig, KafkaOption, kafka_options
 from tidegate.cli.stored import write_report
+from tidegate.cli.thresholds import Place, Threshold, problems, thresholds
 from tidegate.core import InvalidInput, UnknownName, amounts
 from tidegate.core.defaults import STORE
 
@@ -79,6 +83,10 @@ def run(
     max_executors: Annotated[int, typer.Option(help="most executors")] = 4,
     initial: Annotated[int | None, typer.Option(help="executors at the start; default: the fewest")] = None,
     slo: Annotated[str, typer.Option(help="latency objective")] = "10s",
+    safe: Annotated[
+        bool,
+        typer.Option("--safe/--as-published", help="no scale-in while records are late, or the policy as published"),
+    ] = True,
     trigger: Annotated[str, typer.Option(help="time between micro-batches")] = "4s",
     limit: Annotated[
         int, typer.Option(help="most records of a batch; 0: the arrivals of four triggers at the peak rate")
@@ -92,6 +100,8 @@ def run(
     produce: Annotated[bool, typer.Option(help="send records to the topic; otherwise another producer must")] = True,
     sink: Annotated[str | None, typer.Option(help="Kafka topic for the result; default: none")] = None,
     patience: Annotated[str, typer.Option(help="how long to wait for the Kafka broker to answer")] = "60s",
+    kafka_option: KafkaOption = None,
+    kafka_config: KafkaConfig = None,
     master: Annotated[
         str | None, typer.Option(help="Spark master: spark://…, yarn, k8s://…; default: an embedded cluster")
     ] = None,
@@ -100,7 +110,10 @@ def run(
     quota: Annotated[float | None, typer.Option(help="CPU limit of a local executor, in cores")] = None,
     grace: Annotated[float, typer.Option(help="CPU-seconds that an executor may use before its quota applies")] = 20.0,
     verify: Annotated[bool, typer.Option(help="check the streamed result against a batch query")] = True,
-    ui_port: Annotated[int | None, typer.Option(help="port of Spark's web UI; default: no UI")] = None,
+    ui_port: Annotated[
+        int | None, typer.Option(help="port of Spark's web UI; default: no UI", callback=between(0, PORTS))
+    ] = None,
+    fail_if: FailIf = None,
     sinks: Annotated[
         str, typer.Option(help="additional sinks for observations, like jsonl:ticks.jsonl", show_default=False)
     ] = "",
@@ -112,18 +125,21 @@ def run(
     [bold]tidegate run --job q11 --workload cosine --rate 80k --duration 5m[/bold]
     [bold]tidegate run --policy ds2 -p overprovision=1.3 --quota 0.3[/bold]
     [bold]tidegate run --engine sim --workload trace:monday.parquet[/bold]
+    [bold]tidegate run --duration 10m --fail-if "late>1%" --fail-if "verified==false"[/bold]
 
     Records are generated inside Spark unless --source kafka reads them from a
-    topic. The run is stored, and a report is written at the end.
+    topic. The run is stored, and a report is written at the end. Ctrl-C, SIGTERM
+    and a closed terminal end it early: what was seen is kept and reported.
     """
     from tidegate.cli import values  # noqa: PLC0415
     from tidegate.experiment import Experiment, Kafka  # noqa: PLC0415
     from tidegate.sinks import find_sinks  # noqa: PLC0415
 
+    conditions = thresholds(fail_if)
     if source not in SOURCES:
         raise UnknownName("source", source, SOURCES)
-    if source == "embedded" and (bootstrap or topic or sink):
-        raise InvalidInput("run: --bootstrap, --topic and --sink are for --source kafka")
+    if source == "embedded" and (bootstrap or topic or sink or kafka_option or kafka_config):
+        raise InvalidInput("run: --bootstrap, --topic, --sink and --kafka-… are for --source kafka")
     other_sinks = find_sinks(sinks)
     seconds, peak = values.extent(workload, duration, rate)
     experiment = Experiment(
@@ -141,12 +157,17 @@ def run(
         maximum=max_executors,
         initial=initial,
         slo=amounts.duration(slo),
+        safe=safe,
         trigger=amounts.duration(trigger),
         limit=limit,
         partitions=partitions,
         seed=seed,
         skew=skew,
-        kafka=Kafka(bootstrap, topic, produce, sink, amounts.duration(patience)) if source == "kafka" else None,
+        kafka=Kafka(
+            bootstrap, topic, produce, sink, amounts.duration(patience), kafka_options(kafka_option, kafka_config)
+        )
+        if source == "kafka"
+        else None,
         master=master,
         cores=cores,
         memory=memory,
@@ -161,10 +182,18 @@ def run(
 
         return runner.run(experiment, database, view.say, (view, *other_sinks))
 
-    _run(experiment, output, store, start)
+    if any(sink.name == "log" for sink in other_sinks):
+        logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    _run(experiment, output, store, start, conditions)
 
 
-def _run(e: Experiment, output: Output, store: Path, start: Callable[[Store, View], Outcome]) -> None:
+def _run(
+    e: Experiment,
+    output: Output,
+    store: Path,
+    start: Callable[[Store, View], Outcome],
+    conditions: Sequence[Threshold] = (),
+) -> None:
     """Start a run, show it live, and write its report; the exit code tells how it ended."""
     from tidegate.cli.live import view as live_view  # noqa: PLC0415
     from tidegate.runs import encode  # noqa: PLC0415
@@ -182,7 +211,18 @@ def _run(e: Experiment, output: Output, store: Path, start: Callable[[Store, Vie
         raise typer.Exit(130)
     if result is not None and result.verified is False:
         complain("the streamed result differs from the batch result over the same records")
+    if result is not None:
+        _judge(result, conditions)
+
+
+def _judge(result: RunResult, conditions: Sequence[Threshold]) -> None:
+    """Exit with the code for a result that is wrong, or that breaks a threshold."""
+    broken = problems(conditions, [Place(f"run {result.run}", result.policy, True, [result])])
+    if result.verified is False:
+        for problem in broken:
+            complain(problem)
         raise typer.Exit(1)
+    fail(broken)
 
 
 def _summary(result: RunResult | None, e: Experiment, report: str) -> Group | str:

@@ -7,15 +7,18 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from tidegate.cli.figures_text import known
 from tidegate.runs import KafkaCounts, RunResult
 from tidegate.score.figures import Figures
 
+#: keeps a number and its unit on one line
+NO_BREAK = "\u00a0"
 VERDICTS = {True: "yes: stream and batch agree", False: "NO: stream and batch differ", None: "not checked"}
 
 
 def summary(result: RunResult, maximum: int, report: str) -> Group:
     """The figures of a run, and a sentence about what scaling saved."""
-    table = Table(title=f"run {result.run}: {result.status}", title_justify="left", show_header=False)
+    table = Table(title=escape(f"run {result.run}: {result.status}"), title_justify="left", show_header=False)
     if result.figures is not None:
         _add_figures(table, result, result.figures)
     if result.error:
@@ -34,10 +37,12 @@ def _add_figures(table: Table, result: RunResult, figures: Figures) -> None:
     if result.sink and result.sink.rows is not None:
         rows = f"{result.sink.rows:,} rows, {result.sink.duplicates:,} duplicates, {result.sink.losses:,} missing"
         table.add_row("sink", f"{escape(result.sink.topic)}: {rows}")
-    if latency := figures.latency:
-        spread = {"p50": latency.p50, "p95": latency.p95, "p99": latency.p99, "max": latency.max}
-        table.add_row("latency", ", ".join(f"{name} {value:.1f} s" for name, value in spread.items()))
+    if figures.latency and known(figures.latency):
+        levels = (f"{level} {getattr(figures.latency, level):.1f} s" for level in ("p50", "p95", "p99", "max"))
+        table.add_row("latency", ", ".join(level.replace(" ", NO_BREAK) for level in levels))
         table.add_row("SLO", f"{figures.slo.violated or 0:.1%} of records took longer than {figures.slo.target:g} s")
+    else:
+        table.add_row("latency", "not known: nothing tells when records arrived")
     if workers := figures.workers:
         mean = f"{workers.mean:.2f} on average, {workers.max} at most"
         seen = "" if workers.seen_seconds is None else f" paid, {workers.seen_seconds:.0f} seen"
@@ -66,7 +71,7 @@ def savings(figures: Figures, maximum: int) -> str | None:
     '40 % fewer executor-seconds than 3 executors all the time, p95 latency 6.5 s, 0.4 % of records above 15 s.'
     """
     workers, latency = figures.workers, figures.latency
-    if workers is None or latency is None:
+    if workers is None or latency is None or not known(latency):
         return None
     change = workers.mean / maximum - 1
     saved = f"{abs(change):.0%}".replace("%", " %") + (" fewer" if change <= 0 else " more")

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from tidegate.cli.console import AsJson, Output, StorePath, out, print_json, show
+from tidegate.cli.console import AsJson, Output, StorePath, out, print_json, print_table, show
 from tidegate.core import InvalidInput
 from tidegate.core.defaults import STORE
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from tidegate.runs import RunResult
     from tidegate.store import Run, Store
 
 
@@ -37,50 +36,53 @@ def report(
     show(output, {"run": run_id, "report": str(path)}, escape(f"report: {path}"))
 
 
-def runs(output: AsJson = Output.text, store: StorePath = STORE) -> None:
-    """List the stored runs.
+def runs(
+    output: AsJson = Output.text,
+    json: Annotated[bool, typer.Option("--json", help="short for --output json")] = False,
+    store: StorePath = STORE,
+) -> None:
+    """List the stored runs, those of attached queries included: when, how long, what scaled them, and how they ended.
 
-    [bold]tidegate runs --output json[/bold]
+    [bold]tidegate runs[/bold]
+    [bold]tidegate runs --json | jq '.[] | select(.status == "running") | .id'[/bold]
+
+    A narrow terminal shows fewer columns, and ids always in full. [bold]running[/bold] is
+    a run that still writes to the store, [bold]abandoned[/bold] one whose driver went away.
     """
-    from rich.table import Table  # noqa: PLC0415
+    from tidegate.cli.runs_view import runs_table  # noqa: PLC0415
 
     with existing(store) as database:
         stored = database.runs()
-    if output is Output.json:
+    if json or output is Output.json:
         print_json([_plain(run) for run in stored])
         return
-    table = Table("run", "status", "job", "workload", "policy", "p95", "executors", "verified")
-    for run in stored:
-        names = (run.spec.job or "-", run.spec.workload or "-", run.spec.policy)
-        table.add_row(run.id, run.status, *map(escape, names), *_figures(run.result))
-    out.print(table)
+    print_table(runs_table(stored, out.width))
 
 
 def _plain(run: Run) -> dict[str, Any]:
     from tidegate.runs import encode  # noqa: PLC0415
 
-    spec, result = encode(run.spec), None if run.result is None else encode(run.result)
-    return {"id": run.id, "created": run.created, "status": run.status, "spec": spec, "result": result}
-
-
-def _figures(result: RunResult | None) -> tuple[str, str, str]:
-    figures = None if result is None else result.figures
-    latency, workers = (figures.latency, figures.workers) if figures else (None, None)
-    verified = {True: "yes", False: "no", None: "-"}[None if result is None else result.verified]
-    return (
-        f"{latency.p95:.1f} s" if latency else "-",
-        f"{workers.mean:.1f}" if workers else "-",
-        verified,
-    )
+    return {
+        "id": run.id,
+        "created": run.created,
+        "status": run.status,
+        "spec": encode(run.spec),
+        "result": None if run.result is None else encode(run.result),
+        "health": run.health or None,
+        "conditions": None if run.conditions is None else dict(run.conditions),
+        "seen": run.seen,
+        "ended": run.ended,
+    }
 
 
 def write_report(store: Store, run: str, beside: Path, to: Path | None) -> Path:
     """Write a run's report to `to`, or to a folder beside the store's file."""
-    from tidegate.report import write  # noqa: PLC0415
+    from tidegate.report import ticks_needed, write  # noqa: PLC0415
 
     path = to or beside.parent / "reports" / f"{run}.html"
+    stored = store.run(run)
     try:
-        return write(store.run(run), (tick for _, tick in store.ticks(run)), path)
+        return write(stored, (tick for _, tick in store.ticks(run, at_most=ticks_needed(stored))), path)
     except OSError as error:
         raise InvalidInput(f"cannot write the report to {path}: {error.strerror}") from None
 

@@ -6,12 +6,14 @@ import os
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from tidegate.cli.console import AsJson, Output, err, interrupt_once, out, show
+from tidegate.cli.progress import Remaining
 from tidegate.core import InvalidInput
 
 if TYPE_CHECKING:
@@ -100,20 +102,50 @@ def _counted(spark: SparkSession, request: Request) -> Trace:
     from tidegate.traces.progress import watch_tasks  # noqa: PLC0415
 
     if not err.is_terminal:
-        return build_trace(spark, request, lambda step: err.print(step, highlight=False, soft_wrap=True))
-    current = "starting"
-    with err.status(current) as status:
+        return build_trace(spark, request, lambda step: err.print(escape(step), highlight=False, soft_wrap=True))
+    tasks = Tasks()
+    with err.status(tasks.text()) as status:
 
         def show_step(step: str) -> None:
-            nonlocal current
-            current = step
-            status.update(current)
+            tasks.begin(step)
+            status.update(tasks.text())
 
         def show_tasks(done: int, total: int) -> None:
-            status.update(f"{current}: {done} of {total} tasks" if total else current)
+            tasks.reach(done, total, monotonic())
+            status.update(tasks.text())
 
         with watch_tasks(spark.sparkContext, show_tasks):
             return build_trace(spark, request, show_step)
+
+
+class Tasks:
+    """The progress of a step in tasks of Spark, with the time that is left of the running stages.
+
+    >>> tasks = Tasks()
+    >>> tasks.begin("counting")
+    >>> tasks.reach(0, 40, now=100.0)
+    >>> tasks.reach(10, 40, now=120.0)
+    >>> tasks.text()
+    'counting: 10 of 40 tasks, about 1:00 left'
+    """
+
+    def __init__(self) -> None:
+        self._step, self._tasks = "starting", ""
+        self._remaining: Remaining | None = None
+
+    def begin(self, step: str) -> None:
+        self._step, self._tasks, self._remaining = step, "", None
+
+    def reach(self, done: int, total: int, now: float) -> None:
+        if not total:
+            self._tasks, self._remaining = "", None
+            return
+        if self._remaining is None or self._remaining.total != total:
+            self._remaining = Remaining(total)
+        self._tasks = f": {done} of {total} tasks, {self._remaining.text(done, now)}"
+
+    def text(self) -> str:
+        return escape(f"{self._step}{self._tasks}")
 
 
 def _page(trace: Trace) -> Path:
@@ -136,7 +168,7 @@ def _warn(trace: Trace) -> None:
 
     if trace.bad_share > ALARM:
         sentence = f"{trace.bad_share:.1%} of the rows are bad and not in the trace"
-        err.print(f"[bold red]warning:[/bold red] {sentence}", highlight=False, soft_wrap=True)
+        err.print(f"[bold red]warning:[/bold red] {escape(sentence)}", highlight=False, soft_wrap=True)
     if trace.left_out:
         names = ", ".join(trace.left_out[:3]) + (" …" if len(trace.left_out) > 3 else "")
         sentence = f"{len(trace.left_out)} files were skipped, because they are empty or of another format: {names}"
@@ -194,7 +226,7 @@ def summary(trace: Trace, page: Path) -> Group:
         "empty", f"{size.empty:,} of {size.seconds:,} seconds have no record ({size.empty / size.seconds:.1%})"
     )
     table.add_row("size", "-" if size.record is None else f"{size.record:,.0f} bytes a record")
-    table.add_row("times", ", ".join(trace.notations))
+    table.add_row("times", escape(", ".join(trace.notations)))
     for label, text in (*_keys(trace), *_problems(trace), ("trace", str(trace.path)), ("page", str(page))):
         table.add_row(label, Text(text))
     drawn = Text("\n".join(plot(curve, max(curve), size.seconds, rows=6)), "cyan", no_wrap=True, overflow="crop")

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.text import Text
 
+from tidegate.cli.bounds import SEEDS, between
 from tidegate.cli.console import AsJson, Output, err, out, print_json
 from tidegate.core import InvalidInput, amounts
 
@@ -25,7 +26,9 @@ def workloads(
     name: Annotated[str | None, typer.Argument(help="draw one workload, or trace:FILE; default: list all")] = None,
     duration: Annotated[str | None, typer.Option(help="like 90s, 3m, 1h; default: its own")] = None,
     rate: Annotated[str | None, typer.Option(help="peak rate in records/s, like 100k; default: its own")] = None,
-    seed: Annotated[int | None, typer.Option(help="seed of random patterns and of the noise")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="seed of random patterns and of the noise", callback=between(0, SEEDS))
+    ] = None,
     noise: Annotated[float, typer.Option(help="random noise, as a share of the rate: 0.1 is ±10 %")] = 0.0,
     html: Annotated[Path | None, typer.Option(help="also write the curves to this HTML file")] = None,
     output: AsJson = Output.text,

@@ -15,6 +15,7 @@ from tidegate.deployment.spark import SparkDeployment, SparkHost, spark_host, wa
 from tidegate.experiment.settings import Experiment
 from tidegate.jobs import SPARSE, events, job
 from tidegate.kafka import connector
+from tidegate.kafka.options import resolve
 from tidegate.kafka.process import ProducerSpec
 from tidegate.runner.outcome import Outcome, Say
 from tidegate.runs import RunResult
@@ -88,7 +89,8 @@ class _SparkRun:
         e = self._experiment
         assert e.kafka
         kind = events(**e.event_options())
-        topic = Topic(e.kafka.bootstrap, e.kafka.topic, kind.schema, optional=job(e.job).events in SPARSE)
+        given = resolve(e.kafka.options)
+        topic = Topic(e.kafka.bootstrap, e.kafka.topic, kind.schema, job(e.job).events in SPARSE, given)
         feed = KafkaFeed(topic, e.max_batch_records, e.kafka.patience, self._say)
         feed.use(e.partition_count, make=e.kafka.produce)
         if e.kafka.produce:
@@ -109,7 +111,8 @@ class _SparkRun:
         e = self._experiment
         sink = None
         if e.kafka and e.kafka.sink:
-            sink = KafkaSink(job(e.job), e.kafka.bootstrap, e.kafka.sink, e.partition_count)
+            target = Topic(e.kafka.bootstrap, e.kafka.sink, "", given=resolve(e.kafka.options))
+            sink = KafkaSink(job(e.job), target, e.partition_count)
         deployment = SparkDeployment(host, e, topic, sink)
         self._start = time.time() + (LEAD if topic else 0.0)
         self._spec = e.spec(self._start)
