@@ -15,6 +15,8 @@ from tidegate.compare.results import Comparison, Settings
 from tidegate.report.compare import render, write
 from tidegate.report.compare.html import facts
 from tidegate.report.compare.page import look, page
+from tidegate.report.compare.tables import overall
+from tidegate.report.document import ORACLE_NOTE
 from tidegate.runs import RunResult
 from tidegate.score.convergence import Convergence
 from tidegate.score.figures import AgainstOracle, Figures, Latency, Rescales, Slo, Throughput, Workers
@@ -149,20 +151,20 @@ KEYS = ("workload", "workers", "latency", "ecdf", "resources")
 def test_means_over_seeds_and_cells_with_their_intervals() -> None:
     seeds = [run("a", used, 0.0, seed=seed) for seed, used in enumerate((900.0, 1000.0, 1100.0))]
     other = [run("a", 3000.0, 0.5, workload="cosine")]
-    overall, first, second = rows(render(comparison([*seeds, *other])))
+    all_cells, first, second = rows(render(comparison([*seeds, *other])))
     # 4.303 * 100 / sqrt(3) = 248 seconds, 0.248 of the oracle's
     assert first[:3] == ["a ★", "1.00 ± 0.25", "1 k ± 248"]
     assert second[:3] == ["a ★", "3.00", "3 k"]
     # (1000 + 3000) / 2; the error of the mean of two is half of that of one
-    assert overall[:4] == ["a", "2.00 ± 0.12", "2 k ± 124", "25 % ± 0 %"]
+    assert all_cells[:4] == ["a", "2.00 ± 0.12", "2 k ± 124", "25 % ± 0 %"]
 
 
 def test_the_best_of_each_column_is_marked_with_all_that_read_the_same() -> None:
     document = render(comparison([run("a", 2000, 0.0), run("b", 1500, 0.2), run("c", 1500.1, 0.0)]))
     # twice, over all cells and in the only one: the ratio and worker-seconds of b and c, nobody late of a and c;
     # in the cell also 2.5 workers of b and c; all else is the same for all
-    overall, cell = document.split("Cell by cell")
-    assert sorted(marked(overall)) == ["0 %", "0 %", "1.5 k", "1.5 k", "1.50", "1.50"]
+    all_cells, cell = document.split("Cell by cell")
+    assert sorted(marked(all_cells)) == ["0 %", "0 %", "1.5 k", "1.5 k", "1.50", "1.50"]
     assert sorted(marked(cell)) == ["0 %", "0 %", "1.5 k", "1.5 k", "1.50", "1.50", "2.50", "2.50"]
     # b uses the least, c a little more and is never late; a is beaten by c
     assert "late records than <b>b</b>, <b>c</b>." in document
@@ -179,7 +181,9 @@ def test_the_policy_to_choose_has_a_star_in_each_cell() -> None:
     )
     document = render(both)
     assert starred(document) == [("b", within), ("b", none)]
-    assert "★</span> to choose: fewest worker-seconds of those late for at most 1 %; where none is" in document
+    # explained below each of the two tables that have it, not below the one over all cells
+    legend = '<span class="star">★</span> to choose: fewest worker-seconds of those late for at most 1 %; where none is'
+    assert document.count(legend) == 2
     assert starred(render(replace(both, allowed=0.2))) == [
         ("c", within.replace("1 %", "20 %")),
         ("b", within.replace("1 %", "20 %")),
@@ -204,7 +208,8 @@ def test_without_an_oracle_resources_are_worker_seconds() -> None:
     runs = [run("a", 2000, 0.1, oracle=None), run("b", 1000, 0.2, oracle=None)]
     document = render(comparison(runs, [curves("a", oracle=None), curves("b", oracle=None)]))
     assert "÷ oracle" not in document
-    assert "as a multiple of the oracle" not in document
+    assert "÷ the oracle" not in document
+    assert "The oracle is the cheapest schedule" not in document
     assert "</i>oracle</span>" not in document
 
 
@@ -263,3 +268,35 @@ def test_a_cell_knows_its_slo_and_its_oracle() -> None:
 def test_it_is_written_with_its_folders(tmp_path: Path) -> None:
     path = write(comparison([run("a", 1000, 0.0)]), tmp_path / "new" / "page.html")
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_every_mark_of_a_table_is_explained_below_it_and_no_other() -> None:
+    """Two seeds have an interval; the policy that is late costs less than the oracle."""
+    seeds = [run("a", 1100.0, 0.0), run("a", 1300.0, 0.0, seed=1), run("b", 500.0, 0.4), run("b", 520.0, 0.4, seed=1)]
+    all_cells, cell = _legends(render(comparison(seeds)))
+    star = "★ to choose: fewest worker-seconds of those late for at most 1 %; where none is, fewest late records"
+    marks = ["1.0 best of its column", "± 95 % confidence interval over seeds", ORACLE_NOTE]
+    assert cell == [star, *marks]
+    assert all_cells == marks
+
+
+def test_latencies_of_zero_are_unknown_and_the_dash_is_explained() -> None:
+    untimed = run("a", 900.0, 0.0)
+    assert untimed.figures is not None
+    untimed = replace(untimed, figures=replace(untimed.figures, latency=Latency(0.0, 0.0, 0.0, 0.0, 0.0)))
+    table = overall(page(comparison([untimed, run("b", 800.0, 0.0)])))
+    latency = [column.key for column in table.columns].index("p95")
+    assert [row.scores[latency].text for row in table.rows] == ["—", "4 s"]
+    assert table.unknowns
+    assert not overall(page(comparison([run("b", 800.0, 0.0)]))).unknowns
+
+
+def _legends(document: str) -> list[list[str]]:
+    legends = re.findall(r'<p class="hint legend">(.*?)</p>', document, flags=re.DOTALL)
+    texts = [re.split(r"</span><span|</span>\s*<span(?= class=\"best\")", legend) for legend in legends]
+    return [[" ".join(re.sub(r"<[^>]*>|^[^<]*?>", " ", text).split()) for text in parts] for parts in texts]
+
+
+def test_tables_scroll_in_boxes_of_their_own(document: str) -> None:
+    boxes = document.count('<div class="scroll" tabindex="0" role="region" aria-label="')
+    assert boxes == own(document).count("<table") == 3

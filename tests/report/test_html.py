@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bokeh.models.glyphs import Scatter
 
 from tidegate.core import Decision, Event, Observation, Step, Tick
-from tidegate.report import page, render, write
+from tidegate.report import RunPage, page, render, write
+from tidegate.report.charts import figures
+from tidegate.report.html import _legend
 from tidegate.runs import RunResult, RunSpec
-from tidegate.score.figures import Figures, Latency, Rescales, Slo, Throughput
+from tidegate.score.figures import AgainstOracle, Figures, Latency, Rescales, Slo, Throughput
 from tidegate.store import Run
 
 EVIL = "</script><script>alert(1)</script>"
@@ -42,6 +45,11 @@ def run(status: str = "done", result: RunResult | None = None, **spec: Any) -> R
 def own(document: str) -> str:
     """The document without Bokeh's own script."""
     return re.sub(r"<script.*?</script>", "", document, flags=re.DOTALL)
+
+
+def text(shown: RunPage) -> str:
+    """The document without charts, which take most of the time."""
+    return render(replace(shown, charts=()))
 
 
 TICKS = [
@@ -120,10 +128,94 @@ def test_every_text_of_a_run_is_escaped() -> None:
     assert f"<td>Kind{ESCAPED}</td>" in document
 
 
+def test_what_an_autoscaler_said_of_itself_is_escaped() -> None:
+    condition = {"status": False, "reason": f"reason {EVIL}", "message": f"message {EVIL}"}
+    watched = replace(run("running"), health=f"holding: {EVIL}", conditions={f"Type{EVIL}": condition})
+    document = text(page(watched, TICKS))
+    assert "<script>alert" not in document
+    assert f"holding: {ESCAPED}" in document
+    assert f"<td>Type{ESCAPED}</td>" in document
+    assert f"<td>reason {ESCAPED}</td>" in document
+    assert f"<td>message {ESCAPED}</td>" in document
+
+
 def test_events_are_listed_and_escaped() -> None:
     lost = Tick(Observation(5.0, 1, 1, events=(Event(65.0, "ExecutorLost", "<b>gone"),)))
-    shown = own(render(page(run(), [lost])))
+    shown = text(page(run(), [lost]))
     assert "<td>1:05</td><td>ExecutorLost</td><td>&lt;b&gt;gone</td>" in shown
+
+
+def test_events_that_say_the_same_are_one_line_with_their_number() -> None:
+    failing = [Tick(Observation(t, 1, 1, events=(Event(t, "SinkFailed", "disk full"),))) for t in (1.0, 61.0, 125.0)]
+    shown = text(page(run(), failing))
+    assert "<td>0:01 to 2:05 <small>3 times</small></td><td>SinkFailed</td><td>disk full</td>" in shown
+    assert "3 in all." in shown
+
+
+def test_lost_and_stalled_executors_have_a_mark_of_their_own() -> None:
+    events = (Event(1.0, "ExecutorStalled", "frozen"), Event(2.0, "ExecutorLost", "gone"), Event(2.0, "Other", "x"))
+    shown = page(run(), [*TICKS, Tick(Observation(5.0, 1, 1, events=events))])
+    chart = figures(shown)["executors"]
+    stories = dict(_marks(chart))
+    assert stories["x"] == ["ExecutorStalled\nfrozen", "ExecutorLost\ngone"]
+    assert stories["square"] == ["Other\nx"]
+    legend = [entry.name for entry in _legend(shown.charts[1], shown)]
+    assert legend[-2:] == ["event", "executor lost or stalled"]
+
+
+def _marks(chart: Any) -> list[tuple[str, list[str]]]:
+    scatters = [part for part in chart.renderers if isinstance(part.glyph, Scatter)]
+    return [(part.glyph.marker, list(part.data_source.data["story"])) for part in scatters]
+
+
+def test_a_real_run_has_clock_times_and_says_in_which_zone() -> None:
+    # 2026-03-02 00:00 UTC
+    started = 1_772_409_600.0
+    ticks = [replace(t, observation=replace(t.observation, time=started + t.observation.time)) for t in TICKS]
+    shown = own(render(page(run(start=started), ticks)))
+    moment = '<time datetime="2026-03-02T00:00:03Z" title="0:03 since the start">00:00:03</time>'
+    assert f"<td>{moment}</td><td><i>▲</i> 1 → 3</td>" in shown
+    assert 'Times are clock times, <span id="zone">UTC</span>.' in shown
+    assert "since the start, as a simulated run" not in shown
+
+
+def test_a_simulated_run_counts_from_its_start_and_says_so(document: str) -> None:
+    assert "Times are seconds since the start, as a simulated run has no clock time." in document
+    assert "getTimezoneOffset" not in own(document)
+    assert "<td>0:03</td>" in document
+
+
+def test_decisions_that_are_not_listed_are_counted_and_the_marks_are_explained() -> None:
+    every = [
+        tick(float(t), 2 + t % 2, f"swing {'to and fro ' * (t % 3)}", requested=2 + (t + 1) % 2) for t in range(700)
+    ]
+    shown = text(page(run(), every))
+    assert "200 more decisions are not listed: the latest 500 lines are." in shown
+    assert "<span><i>▲</i> scaled up</span><span><i>▼</i> scaled down</span></p>" in shown
+
+
+def test_a_ratio_to_the_oracle_is_explained_where_it_is_shown() -> None:
+    cheap = replace(RESULT, figures=replace(FIGURES, oracle=AgainstOracle(seconds=100.0, ratio=0.8, violated=0.0)))
+    sentence = "The oracle is the cheapest schedule that keeps the SLO. A policy that is late can cost less"
+    assert sentence in text(page(run(result=cheap), TICKS))
+    assert sentence not in text(page(run(result=RESULT), TICKS))
+
+
+def test_health_and_conditions() -> None:
+    limited = {"status": True, "reason": "TooManyExecutors", "message": "maximum 4", "since": 2.0}
+    watched = replace(run("running"), health="degraded: the store is locked", conditions={"ScalingLimited": limited})
+    shown = text(page(watched, TICKS))
+    assert '<p class="notice bad">degraded: the store is locked</p>' in shown
+    assert (
+        '<td>ScalingLimited</td><td><span class="badge warn">yes</span></td><td>TooManyExecutors</td><td>0:02</td>'
+        in shown
+    )
+    assert "<h2>Health</h2>" not in text(page(run(), TICKS))
+
+
+def test_every_table_scrolls_in_a_box_of_its_own(document: str) -> None:
+    tables = own(document).count("<table")
+    assert tables == own(document).count('<div class="scroll" tabindex="0" role="region" aria-label="') == 2
 
 
 def test_a_run_without_ticks_says_so_and_needs_no_script() -> None:

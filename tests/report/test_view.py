@@ -1,14 +1,20 @@
 """Literal ticks in, exact numbers of the page out."""
 
+import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tidegate.core import Batch, Decision, Event, ExecutorSample, Observation, Step, Tick
-from tidegate.report import page
-from tidegate.report.choices import Choice, fold
-from tidegate.report.view import Chart, RunEvent, RunPage, cpu
+from tidegate.report import TICKS as WORTH_READING
+from tidegate.report import page, ticks_needed
+from tidegate.report.choices import Choice, Folding
+from tidegate.report.digest import cpu
+from tidegate.report.events import RunEvent
+from tidegate.report.thinning import POINTS
+from tidegate.report.view import Chart, RunPage
 from tidegate.runs import KafkaSettings, RunResult, RunSpec
 from tidegate.score.figures import Figures, Latency, Rescales, Slo, Throughput, Workers
 from tidegate.store import Run
@@ -125,7 +131,7 @@ def test_cpu_is_the_mean_with_busy_in_place_of_a_missing_meter() -> None:
 
 
 def test_choices_tell_their_change_and_their_whole_chain() -> None:
-    assert page(run(), TICKS).choices == (
+    assert tuple(fold.last for fold in page(run(), TICKS).decisions.every.rows) == (
         Choice(10.0, 1, 1, "hold", (("hpa-cpu", "hold: CPU 65% is fine"),)),
         Choice(20.0, 1, 3, "up", (("hpa-cpu", "CPU 99%: 1 -> 6"), ("limits", "maximum 3"))),
         Choice(40.0, 3, 2, "down", (("hpa-cpu", "CPU 20%: 3 -> 2"),)),
@@ -134,7 +140,7 @@ def test_choices_tell_their_change_and_their_whole_chain() -> None:
 
 def test_a_change_that_was_not_acted_on_is_advice() -> None:
     tick = Tick(seen(0), steps(2, ("hpa-cpu", "busy")), acted=False)
-    assert page(run(), [tick]).choices[0].outcome == "advised"
+    assert page(run(), [tick]).decisions.every.rows[0].last.outcome == "advised"
 
 
 def test_fold_keeps_apart_what_differs_in_words_or_was_acted_on() -> None:
@@ -142,7 +148,10 @@ def test_fold_keeps_apart_what_differs_in_words_or_was_acted_on() -> None:
         return Choice(time, 2, after, "hold" if after == 2 else "up", (("p", reason),))
 
     five = [choice(0, "CPU 61%"), choice(1, "CPU 62.5%"), choice(2, "starting"), choice(3, "x", 3), choice(4, "x", 3)]
-    assert [(group.since, group.last.time, group.count) for group in fold(five)] == [
+    folding = Folding()
+    for made in five:
+        folding.add(made)
+    assert [(group.since, group.last.time, group.count) for group in folding.folds().rows] == [
         (0, 1, 2),
         (2, 2, 1),
         (3, 3, 1),
@@ -151,7 +160,8 @@ def test_fold_keeps_apart_what_differs_in_words_or_was_acted_on() -> None:
 
 
 def test_events_have_their_own_time() -> None:
-    assert page(run(), TICKS).events == (RunEvent(28.5, "ExecutorLost", "no heartbeat"),)
+    (group,) = page(run(), TICKS).events.groups
+    assert (group.last, group.since, group.count) == (RunEvent(28.5, "ExecutorLost", "no heartbeat"), 28.5, 1)
 
 
 def test_facts_tell_what_ran() -> None:
@@ -164,8 +174,9 @@ def test_facts_tell_what_ran() -> None:
         ("Executors", "1 to 4", "0.5 CPU each"),
         ("SLO", "5 s", ""),
         ("Duration", "1:40", ""),
-        ("Run", "20260101-000000", "1970-01-12 13:46 UTC"),
+        ("Run", "20260101-000000", ""),
     ]
+    assert page(run(), TICKS).facts[-1].at == START
 
 
 def test_facts_leave_out_what_is_unknown_or_does_not_apply() -> None:
@@ -252,7 +263,7 @@ def test_a_result_without_figures_is_completed_from_the_ticks() -> None:
 
 def test_a_run_without_ticks_or_result_has_an_empty_page() -> None:
     empty = page(run("failed", RunSpec(policy=""), None), [])
-    assert (empty.times, empty.charts, empty.choices, empty.scores) == ((), (), (), ())
+    assert (empty.times, empty.charts, empty.decisions.count, empty.scores) == ((), (), 0, ())
     assert [fact.value for fact in empty.figures] == ["—"] * 6
     assert empty.title == "20260101-000000"
 
@@ -262,3 +273,120 @@ def test_unknown_figures_are_dashes() -> None:
     unknown = page(run(result=replace(RESULT, figures=nothing, verified=None)), TICKS)
     assert [fact.value for fact in unknown.figures] == ["—", "—", "—", "—", "2 ↑  1 ↓", "—"]
     assert unknown.verified is None
+
+
+def test_latencies_of_which_the_highest_is_zero_are_unknown() -> None:
+    untimed = replace(FIGURES, latency=Latency(0.0, 0.0, 0.0, 0.0, 0.0))
+    unknown = page(run(result=replace(RESULT, figures=untimed)), TICKS)
+    assert (unknown.figures[0].value, unknown.figures[0].note) == ("—", "unknown: no record has a time")
+    assert {fact.label: fact.value for fact in unknown.scores}["latency"] == "—"
+
+
+def test_a_run_with_figures_is_not_scored_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("scored again")
+
+    monkeypatch.setattr("tidegate.report.view.score", refuse)
+    assert page(run("running"), TICKS).figures[0].value == "4.3 s"
+    with pytest.raises(AssertionError, match="scored again"):
+        page(run("running", result=None), TICKS)
+
+
+def long_run(count: int) -> Iterator[Tick]:
+    """A tick per second with a single peak of each kind, a second long."""
+    for number in range(count):
+        peak = number == 4321
+        yield Tick(
+            seen(
+                number,
+                8 if peak else 2,
+                2,
+                arrival_rate=900.0 if peak else 100.0 + number % 7,
+                latency=99.0 if peak else 1.0,
+                backlog=0.0 if number == 5000 else 500.0,
+                per_executor=(ExecutorSample("1", cpu=1.0 if peak else 0.5),),
+            )
+        )
+
+
+def test_a_long_run_has_at_most_two_thousand_points_and_keeps_every_peak_and_dip() -> None:
+    shown = page(run(spec=replace(SPEC, workload_spec=None)), long_run(6_000))
+    assert 1000 <= len(shown.times) <= POINTS
+    assert list(shown.times) == sorted(shown.times)
+    assert (shown.times[0], shown.times[-1]) == (0.0, 5_999.0)
+    for key, name, highest in (("rate", "arrived", 900.0), ("executors", "running", 8), ("latency", "latency", 99.0)):
+        assert max(value for value in values(shown, key)[name] if value is not None) == highest
+    assert min(value for value in values(shown, "backlog")["backlog"] if value is not None) == 0.0
+    assert max(value for value in values(shown, "cpu")["cpu"] if value is not None) == 1.0
+    # 2000 s in 999 intervals, then doubled until 6000 s fit into 1000 of them
+    assert shown.interval == pytest.approx(2000 / 999 * 4)
+
+
+def test_the_offered_rate_of_a_long_run_keeps_its_peak() -> None:
+    steps_of_a_second = {"kind": "steps", "duration": 6_000.0, "levels": [*([1.0] * 2_999), 50.0, *([1.0] * 3_000)]}
+    shown = page(run(spec=replace(SPEC, workload_spec=steps_of_a_second)), long_run(6_000))
+    assert max(values(shown, "rate")["offered"]) == 50.0  # type: ignore[type-var]
+
+
+def test_ticks_are_read_once_and_not_kept() -> None:
+    """A generator can be read only once; of 50 ticks none is alive afterwards but the last."""
+    alive: list[weakref.ref[object]] = []
+
+    class Marked(Observation):
+        __slots__ = ("__weakref__",)
+
+    def ticks() -> Iterator[Tick]:
+        for number in range(50):
+            obs = Marked(START + number, 1, 1)
+            alive.append(weakref.ref(obs))
+            yield Tick(obs)
+
+    shown = page(run(), ticks())
+    assert len(shown.times) == 50
+    assert sum(ref() is not None for ref in alive) <= 1
+
+
+def test_an_abandoned_run_says_so_with_its_last_sign() -> None:
+    left = replace(run("abandoned", result=None), seen=START + 50, ended=START + 50)
+    shown = page(left, TICKS)
+    assert shown.notice is not None
+    assert shown.notice.startswith("This run was abandoned: its driver went away without ending it;")
+    assert (shown.facts[-1].label, shown.facts[-1].at) == ("Ended", START + 50)
+    running = page(replace(run("running"), seen=START + 41), TICKS)
+    assert (running.facts[-1].label, running.facts[-1].at) == ("Last sign", START + 41)
+
+
+CONDITIONS = {
+    "AbleToScale": {"type": "AbleToScale", "status": True, "reason": "Ready", "message": "yes", "since": START + 5},
+    "ScalingLimited": {"type": "ScalingLimited", "status": True, "reason": "TooManyExecutors", "message": "maximum 4"},
+    "ScalingActive": {"status": False},
+    "Odd": None,
+}
+
+
+def test_the_conditions_of_an_attached_run_are_shown() -> None:
+    watched = page(replace(run("running"), health="holding: no figures", conditions=CONDITIONS), TICKS)
+    assert watched.health == "holding: no figures"
+    assert [(c.type, c.status, c.reason, c.message, c.since, c.tone) for c in watched.conditions] == [
+        ("AbleToScale", True, "Ready", "yes", START + 5, "good"),
+        ("ScalingLimited", True, "TooManyExecutors", "maximum 4", None, "warn"),
+        ("ScalingActive", False, "", "", None, "warn"),
+    ]
+    assert page(run(), TICKS).conditions == ()
+
+
+def test_ticks_that_the_store_has_folded_are_told() -> None:
+    assert not page(run(), TICKS).folded
+    assert page(run(), [Tick(seen(0, per_executor=(ExecutorSample("mean", cpu=0.5),)))]).folded
+
+
+def test_a_tick_without_a_time_is_left_out() -> None:
+    assert page(run(), [TICKS[0], Tick(Observation(float("nan"), 1, 1)), TICKS[1]]).times == (0.0, 10.0)
+
+
+def test_a_run_that_must_be_scored_needs_all_ticks_and_others_few() -> None:
+    """Folded ticks would give wrong figures."""
+    assert ticks_needed(run()) == WORTH_READING
+    assert ticks_needed(run(result=None)) is None
+    assert ticks_needed(run(result=replace(RESULT, figures=None))) is None
+    assert WORTH_READING >= POINTS

@@ -23,14 +23,15 @@ from bokeh.models.annotations import Span
 from bokeh.plotting import figure
 
 from tidegate.report.document import tooltip
-from tidegate.report.frame import quiet, writer
+from tidegate.report.frame import quiet, time_axis, time_writer, writer
 from tidegate.report.looks import GREY, LOOKS, TARGET
 from tidegate.report.marks import mark_choices, mark_times
 from tidegate.report.parts import TooltipRow
+from tidegate.report.timescale import Timescale
 from tidegate.report.view import Chart, RunPage
 
 #: room below zero in the executors' chart for the marks of holds and events, as a share of the height above zero
-FLOOR = -0.2
+FLOOR = -0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class Canvas:
     source: ColumnDataSource
     x_range: Range1d
     cursor: Span
-    time_unit: str
+    scale: Timescale
 
 
 def figures(page: RunPage) -> dict[str, Model]:
@@ -56,15 +57,7 @@ def _canvas(page: RunPage) -> Canvas:
     cursor = Span(dimension="height", line_color=GREY, line_width=1)
     room = 0.008 * (last - first)  # so that a mark at the edge is not cut off
     low, high = first - room, last + room
-    return Canvas(source, Range1d(start=low, end=high, bounds=(low, high)), cursor, time_unit(last - first))
-
-
-def time_unit(span: float) -> str:
-    """
-    >>> time_unit(90), time_unit(600)
-    ('seconds', 'clock')
-    """
-    return "seconds" if span <= 120 else "clock"
+    return Canvas(source, Range1d(start=low, end=high, bounds=(low, high)), cursor, page.scale)
 
 
 def _column(values: Iterable[float | None]) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -73,13 +66,13 @@ def _column(values: Iterable[float | None]) -> np.ndarray[Any, np.dtype[np.float
 
 def _figure(chart: Chart, page: RunPage, canvas: Canvas) -> figure:
     plot = _empty(chart, canvas)
-    mark_times(plot, page.choices)
+    mark_times(plot, page.decisions)
     for series in chart.series:
         _draw(plot, series.key, canvas.source)
     if chart.target is not None:
         plot.hspan(y=[chart.target], line_color=TARGET.colour, line_dash=TARGET.dash, line_width=TARGET.width)
     if chart.key == "executors":
-        mark_choices(plot, page, floor=FLOOR / 2 * _top(chart))
+        mark_choices(plot, page, floor=FLOOR * _top(chart))
     else:
         plot.add_tools(_hover(plot, chart, canvas))
     plot.add_tools(CrosshairTool(dimensions="height", overlay=canvas.cursor))
@@ -88,7 +81,7 @@ def _figure(chart: Chart, page: RunPage, canvas: Canvas) -> figure:
 
 def _empty(chart: Chart, canvas: Canvas) -> figure:
     plot = figure(
-        height=240 if chart.key in {"rate", "executors"} else 180,
+        height={"rate": 240, "executors": 270}.get(chart.key, 180),
         sizing_mode="stretch_width",
         x_range=canvas.x_range,
         y_range=_y_range(chart),
@@ -116,11 +109,12 @@ def _top(chart: Chart) -> float:
 
 
 def _axes(plot: figure, chart: Chart, canvas: Canvas) -> None:
-    plot.xaxis.formatter = CustomJSTickFormatter(code=writer(canvas.time_unit, "tick"))
-    plot.xaxis.ticker = AdaptiveTicker(base=60, mantissas=[1, 2, 5, 10, 15, 30], min_interval=1, desired_num_ticks=8)
+    time_axis(plot, canvas.scale)
     plot.yaxis.formatter = CustomJSTickFormatter(code=writer(chart.unit, "tick"))
     whole = 1 if chart.unit == "executors" else 0
     plot.yaxis.ticker = AdaptiveTicker(mantissas=[1, 2, 5], min_interval=whole, desired_num_ticks=5)
+    # the room below zero is for marks
+    plot.yaxis.bounds = plot.ygrid.bounds = (0.0, 1.12 * _top(chart))
     quiet(plot)
 
 
@@ -146,7 +140,7 @@ def _fill(plot: figure, key: str, source: ColumnDataSource) -> None:
 def _hover(plot: figure, chart: Chart, canvas: Canvas) -> HoverTool:
     """All values at the cursor's time. It is attached to an invisible line, which has no gaps."""
     anchor = plot.line(x="time", y="floor", source=canvas.source, alpha=0)
-    value, time = (CustomJSHover(code=writer(unit, "value")) for unit in (chart.unit, canvas.time_unit))
+    value, time = CustomJSHover(code=writer(chart.unit, "value")), CustomJSHover(code=time_writer(canvas.scale))
     rows = [TooltipRow(series.key, series.name, LOOKS[series.key].colour) for series in chart.series]
     return HoverTool(
         renderers=[anchor],

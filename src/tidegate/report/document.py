@@ -18,7 +18,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from tidegate.report.looks import INK, MARKS
+from tidegate.report.timescale import iso, length_of_time, utc
 from tidegate.units import clock, exact, seconds, share
+
+#: at the place where a ratio to the oracle is shown
+ORACLE_NOTE = (
+    "The oracle is the cheapest schedule that keeps the SLO. A policy that is late can cost less: its ratio is below 1."
+)
 
 
 def document(template: str, title: str, *, draws: bool, **values: object) -> str:
@@ -68,8 +74,9 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.update(stylesheet=_stylesheet, marks=MARKS, ink=INK)
+    environment.globals.update(stylesheet=_stylesheet, marks=MARKS, ink=INK, oracle_note=ORACLE_NOTE)
     environment.filters.update(clock=clock, exact=exact, seconds=seconds, share=share, bokeh_text=bokeh_text)
+    environment.filters.update(iso=iso, utc=utc, length_of_time=length_of_time)
     return environment
 
 

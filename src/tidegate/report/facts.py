@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import Any
 
 from tidegate.core import TidegateError
@@ -20,7 +20,6 @@ def facts(run: Run) -> tuple[Fact, ...]:
     """What ran. What is unknown or does not apply is left out: an attached run has no workload and no duration."""
     spec = run.spec
     topic = "" if spec.kafka is None else f"topic {spec.kafka.topic}"
-    created = datetime.fromtimestamp(run.created, UTC)
     listed = (
         Fact("Job", spec.job),
         Fact("Workload", spec.workload or "", _peak(spec)),
@@ -33,9 +32,10 @@ def facts(run: Run) -> tuple[Fact, ...]:
         ),
         Fact("SLO", seconds(spec.slo)),
         Fact("Duration", "" if spec.duration is None else clock(spec.duration)),
-        Fact("Run", run.id, f"{created:%Y-%m-%d %H:%M} UTC"),
+        Fact("Run", run.id, at=run.created),
+        Fact("Ended" if run.ended else "Last sign", "", at=run.ended or run.seen),
     )
-    return tuple(fact for fact in listed if fact.value)
+    return tuple(fact for fact in listed if fact.value or fact.at is not None)
 
 
 def _peak(spec: RunSpec) -> str:
@@ -51,12 +51,27 @@ def workload_of(spec: RunSpec) -> Shape | None:
     """The run's workload; None also for one that this version cannot read, which costs the report one line."""
     try:
         return None if spec.workload_spec is None else from_spec(spec.workload_spec)
-    except (TidegateError, KeyError, TypeError):
+    except (TidegateError, KeyError, TypeError, AttributeError):
         return None
 
 
 def _options(options: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {text(value)}" for name, value in options.items())
+
+
+def without_untimed(result: RunResult) -> RunResult:
+    """No record takes no time: latencies of which the highest is 0 s are unknown, and not good ones.
+
+    >>> from tidegate.score.figures import Figures, Throughput
+    >>> zeros, rate = Latency(0, 0, 0, 0, 0), Throughput(None, None, None)
+    >>> nothing = Figures(0, 0, zeros, Slo(10, 0), None, Rescales(), None, rate)
+    >>> without_untimed(RunResult("r", "done", figures=nothing)).figures.latency is None
+    True
+    """
+    measured = result.figures
+    if measured is None or measured.latency is None or known(measured.latency.max):
+        return result
+    return replace(result, figures=replace(measured, latency=None))
 
 
 def figures(result: RunResult | None) -> tuple[Fact, ...]:
@@ -75,7 +90,7 @@ def figures(result: RunResult | None) -> tuple[Fact, ...]:
 
 def _p95(latency: Latency | None) -> Fact:
     if latency is None:
-        return Fact("p95 latency", UNKNOWN)
+        return Fact("p95 latency", UNKNOWN, "unknown: no record has a time")
     return Fact("p95 latency", seconds(known(latency.p95)), f"median {seconds(known(latency.p50))}")
 
 

@@ -42,13 +42,14 @@ class Mark:
     hollow: bool = False
 
 
-# the palette of Okabe and Ito, safe for colour-blind readers
-BLUE, SKY, GREEN, RED, PURPLE = "#0072b2", "#56b4e9", "#009e73", "#d55e00", "#aa4499"
-INK, SOFT, GREY, RULE, GRID = "#1f2933", "#52606d", "#9aa5b1", "#cbd2d9", "#e4e7eb"
+# after the palette of Okabe and Ito, safe for colour-blind readers; the light ones are darker here, so that every line
+# has a contrast of 3 to the page, and of as much when the filter of dark pages has turned it around (style.css)
+BLUE, SKY, GREEN, RED, PURPLE, AMBER = "#0072b2", "#2f9bdc", "#009e73", "#d55e00", "#aa4499", "#b97f00"
+INK, SOFT, GREY, RULE, GRID = "#1f2933", "#52606d", "#7b8794", "#cbd2d9", "#e4e7eb"
 
 #: by the key of the series
 LOOKS: Mapping[str, Look] = {
-    "offered": Look("#c3cad2", width=5),
+    "offered": Look("#8a95a1", width=4),
     "arrived": Look(BLUE),
     "processed": Look(RED, width=1.5),
     "running": Look(SKY, width=1, steps=True, fill=0.3),
@@ -60,11 +61,12 @@ LOOKS: Mapping[str, Look] = {
 }
 TARGET = Look(RED, "dashed", 1.5)
 
-#: by the outcome of a decision; events have their own
+#: by the outcome of a decision, or by the sort of an event
 MARKS: Mapping[str, Mark] = {
     "up": Mark("scaled up", "▲", "triangle", RED, 13),
     "down": Mark("scaled down", "▼", "inverted_triangle", BLUE, 13),
     "advised": Mark("advised only", "◇", "diamond", INK, 11, hollow=True),
     "hold": Mark("held", "●", "circle", GREY, 5),
-    "event": Mark("event", "■", "square", RED, 8),
+    "event": Mark("event", "■", "square", PURPLE, 7),
+    "failure": Mark("executor lost or stalled", "✖", "x", RED, 11),
 }

@@ -13,11 +13,12 @@ Tone = Literal["good", "plain", "warn", "bad"]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A labelled text. `note` is shown below it in smaller type."""
+    """A labelled text. `note` is shown below it in smaller type, and `at` as a date (seconds since 1970)."""
 
     label: str
     value: str
     note: str = ""
+    at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

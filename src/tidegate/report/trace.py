@@ -65,8 +65,8 @@ def render(trace: Trace) -> str:
 def facts(trace: Trace) -> tuple[Fact, ...]:
     size = trace.size
     return (
-        Fact("First event", f"{size.first:%Y-%m-%d %H:%M:%S}"),
-        Fact("Last event", f"{size.last:%Y-%m-%d %H:%M:%S}"),
+        Fact("First event", f"{size.first:%Y-%m-%d %H:%M:%S}", "UTC"),
+        Fact("Last event", f"{size.last:%Y-%m-%d %H:%M:%S}", "UTC"),
         Fact("Length", f"{exact(size.seconds)} s", clock(size.seconds)),
         Fact("Empty seconds", exact(size.empty), share(size.empty / size.seconds)),
         Fact("Files", exact(trace.files)),

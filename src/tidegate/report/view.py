@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tidegate.core import Observation, Tick
-from tidegate.report.choices import Choice, choices
-from tidegate.report.facts import facts, figures, scores, workload_of
+import numpy as np
+
+from tidegate.core import Tick
+from tidegate.report.choices import RunDecisions
+from tidegate.report.conditions import Condition, conditions
+from tidegate.report.digest import SERIES, Digest, digest
+from tidegate.report.events import RunEvents
+from tidegate.report.facts import facts, figures, scores, without_untimed, workload_of
 from tidegate.report.parts import Fact
+from tidegate.report.thinning import Samples
+from tidegate.report.timescale import Timescale
 from tidegate.runs import RunResult
-from tidegate.score import Cumulative, Objective, trace_from_ticks
+from tidegate.score import Cumulative, Objective
 from tidegate.score import figures as score
+from tidegate.score.recorder import TraceRecorder
 from tidegate.store import Run
-from tidegate.units import known
 from tidegate.workloads import Shape
 
 Values = tuple[float | None, ...]
 Unit = Literal["/s", "records", "s", "executors", "share"]
+
+#: most moments between two points at which a workload's rate is looked at, if ticks were reduced to intervals
+LOOKS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,72 +53,87 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class RunEvent:
-    time: float
-    kind: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class RunPage:
     title: str
     status: str
     verified: bool | None
     #: what the reader must know before trusting the figures; None for a run that completed
     notice: str | None
+    #: how well the autoscaler works or worked, as it said itself; empty for runs without such a record
+    health: str
+    conditions: tuple[Condition, ...]
     facts: tuple[Fact, ...]
     figures: tuple[Fact, ...]
     scores: tuple[Fact, ...]
+    #: below 1 where the run used less than the cheapest schedule that is never late
+    oracle_ratio: float | None
+    scale: Timescale
     times: tuple[float, ...]
+    #: seconds of the intervals of which only the lowest and highest values are drawn; None if all are
+    interval: float | None
+    #: whether the store has kept several ticks as one
+    folded: bool
     charts: tuple[Chart, ...]
-    choices: tuple[Choice, ...]
-    events: tuple[RunEvent, ...]
+    decisions: RunDecisions
+    events: RunEvents
 
     @property
     def span(self) -> float:
         """Seconds from the start, or from a first tick before it, to the last tick."""
-        return self.times[-1] - min(0.0, self.times[0]) if self.times else 0.0
+        return self.scale.span
 
 
-def page(run: Run, ticks: Sequence[Tick]) -> RunPage:
-    """The page of a run in any state. A run without figures is scored from its ticks, and the notice says so."""
-    start = _start(run, ticks)
-    times = tuple(round(tick.observation.time - start, 3) for tick in ticks)
-    workload = workload_of(run.spec)
-    result = run.result if _has_figures(run) else scored(run, ticks)
+def page(run: Run, ticks: Iterable[Tick]) -> RunPage:
+    """The page of a run in any state. A run without figures is scored from its ticks, and the notice says so.
+
+    The ticks are read once, and only what is drawn of them is kept.
+    """
+    recorder = None if _has_figures(run) else _recorder(run)
+    read = digest(ticks, run.spec.start, recorder)
+    stored = run.result if recorder is None else _scored(run, read)
+    result = None if stored is None else without_untimed(stored)
+    scale = Timescale(read.start if read.ticks else run.spec.start or run.created, read.first, read.last)
+    measured = None if result is None else result.figures
     return RunPage(
         title=" · ".join(name for name in (run.spec.job, run.spec.workload, run.spec.policy) if name) or run.id,
         status=run.status,
         verified=None if result is None else result.verified,
-        notice=_notice(run, ticks),
+        notice=_notice(run, read.ticks),
+        health=run.health,
+        conditions=conditions(run),
         facts=facts(run),
         figures=figures(result),
         scores=scores(result),
-        times=times,
-        charts=_charts(run, ticks, times, workload),
-        choices=choices(ticks, start),
-        events=_events(ticks, start),
+        oracle_ratio=None if measured is None or measured.oracle is None else measured.oracle.ratio,
+        scale=scale,
+        times=read.samples.times,
+        interval=read.samples.width,
+        folded=read.folded,
+        charts=_charts(run, read.samples),
+        decisions=read.decisions,
+        events=read.events,
     )
-
-
-def _start(run: Run, ticks: Sequence[Tick]) -> float:
-    if run.spec.start is not None:
-        return run.spec.start
-    return ticks[0].observation.time if ticks else run.created
 
 
 def _has_figures(run: Run) -> bool:
     return run.result is not None and run.result.figures is not None
 
 
-def scored(run: Run, ticks: Sequence[Tick]) -> RunResult | None:
+def _recorder(run: Run) -> TraceRecorder:
+    return TraceRecorder(native=run.spec.mode == "native")
+
+
+def scored(run: Run, ticks: Iterable[Tick]) -> RunResult | None:
     """The result of a run with figures from its ticks, for which it takes at least two of them."""
-    if len({tick.observation.time for tick in ticks}) < 2:
+    return _scored(run, digest(ticks, run.spec.start, _recorder(run)))
+
+
+def _scored(run: Run, read: Digest) -> RunResult | None:
+    if read.recorder is None or not read.scorable:
         return run.result
     workload = workload_of(run.spec)
     arrivals = None if workload is None else Cumulative.of(workload)
-    trace = trace_from_ticks(ticks, _start(run, ticks), arrivals, native=run.spec.mode == "native")
-    measured = score(trace, Objective(run.spec.slo, run.spec.price))
+    measured = score(read.recorder.trace(read.start, arrivals), Objective(run.spec.slo, run.spec.price))
     return replace(run.result or RunResult.of(run.id, run.status, run.spec), figures=measured)
 
 
@@ -115,10 +141,11 @@ ENDINGS = {
     "failed": "This run failed",
     "interrupted": "This run was interrupted",
     "running": "This run had not ended when the report was made",
+    "abandoned": "This run was abandoned: its driver went away without ending it",
 }
 
 
-def _notice(run: Run, ticks: Sequence[Tick]) -> str | None:
+def _notice(run: Run, ticks: int) -> str | None:
     ending = ENDINGS.get(run.status)
     if not ticks:
         return f"{ending or 'This run has ended'}; no tick of it was recorded, so there is nothing to draw."
@@ -127,17 +154,24 @@ def _notice(run: Run, ticks: Sequence[Tick]) -> str | None:
     return f"{ending}; the figures below cover the part that was recorded." if ending else None
 
 
-def _charts(run: Run, ticks: Sequence[Tick], times: Sequence[float], workload: Shape | None) -> tuple[Chart, ...]:
+def _charts(run: Run, samples: Samples) -> tuple[Chart, ...]:
     """Those with at least one value."""
-    observations = [tick.observation for tick in ticks]
-    latency = _series("latency", "oldest record of the last batch", observations, lambda obs: obs.latency)
-    backlog = _series("backlog", "waiting", observations, lambda obs: obs.backlog)
+    columns = dict(zip(SERIES, samples.columns, strict=True))
+
+    def series(key: str, name: str) -> Series:
+        return Series(key, name, columns[key])
+
     charts = (
-        Chart("rate", "Records per second", "/s", _rates(observations, times, workload)),
-        Chart("executors", "Executors", "executors", _executors(ticks)),
-        Chart("latency", "Latency", "s", (latency,), run.spec.slo),
-        Chart("backlog", "Backlog", "records", (backlog,)),
-        Chart("cpu", "CPU", "share", (_series("cpu", "mean of the executors", observations, cpu),)),
+        Chart("rate", "Records per second", "/s", _rates(run, samples, columns)),
+        Chart(
+            "executors",
+            "Executors",
+            "executors",
+            tuple(series(name, name) for name in ("running", "requested", "wished")),
+        ),
+        Chart("latency", "Latency", "s", (series("latency", "oldest record of the last batch"),), run.spec.slo),
+        Chart("backlog", "Backlog", "records", (series("backlog", "waiting"),)),
+        Chart("cpu", "CPU", "share", (series("cpu", "mean of the executors"),)),
     )
     with_values = (_without_empty_series(chart) for chart in charts)
     return tuple(chart for chart in with_values if chart.series)
@@ -148,46 +182,20 @@ def _without_empty_series(chart: Chart) -> Chart:
     return replace(chart, series=series)
 
 
-def _series(
-    key: str, name: str, observations: Sequence[Observation], value: Callable[[Observation], float | None]
-) -> Series:
-    return Series(key, name, tuple(known(value(obs)) for obs in observations))
-
-
-def _rates(observations: Sequence[Observation], times: Sequence[float], workload: Shape | None) -> tuple[Series, ...]:
+def _rates(run: Run, samples: Samples, columns: Mapping[str, Values]) -> tuple[Series, ...]:
     """What was offered can only be shown where the workload is known."""
-    arrived = _series("arrived", "arrived", observations, lambda obs: obs.arrival_rate)
-    processed = _series("processed", "processed", observations, lambda obs: obs.processing_rate)
-    if workload is None:
-        return arrived, processed
-    return Series("offered", "offered", tuple(workload.rate(time) for time in times)), arrived, processed
+    seen = (Series("arrived", "arrived", columns["arrived"]), Series("processed", "processed", columns["processed"]))
+    workload = workload_of(run.spec)
+    if workload is None or not samples.times:
+        return seen
+    return Series("offered", "offered", _offered(workload, samples)), *seen
 
 
-def _executors(ticks: Sequence[Tick]) -> tuple[Series, ...]:
-    observations = [tick.observation for tick in ticks]
-    return (
-        _series("running", "running", observations, lambda obs: obs.executors),
-        _series("requested", "requested", observations, lambda obs: obs.requested),
-        Series("wished", "wished", _wishes(ticks)),
-    )
-
-
-def _wishes(ticks: Sequence[Tick]) -> Values:
-    """A wish holds until the next one."""
-    values: list[float | None] = []
-    for tick in ticks:
-        before = values[-1] if values else None
-        values.append(before if tick.decision is None else tick.decision.target.executors)
-    return tuple(values)
-
-
-def cpu(obs: Observation) -> float | None:
-    """The mean CPU of the executors; an executor without a CPU meter counts with how busy its slots are."""
-    readings = (executor.busy if executor.cpu is None else executor.cpu for executor in obs.per_executor)
-    loads = [load for load in readings if load is not None]
-    return sum(loads) / len(loads) if loads else None
-
-
-def _events(ticks: Sequence[Tick], start: float) -> tuple[RunEvent, ...]:
-    events = (event for tick in ticks for event in tick.observation.events)
-    return tuple(RunEvent(round(event.time - start, 3), event.kind, event.message) for event in events)
+def _offered(workload: Shape, samples: Samples) -> Values:
+    """At each time; where ticks were reduced to intervals, the highest rate until the next one."""
+    times = np.array(samples.times)
+    if samples.width is None:
+        return tuple(workload.rates(times).tolist())
+    until = np.append(times[1:], times[-1])
+    steps = np.linspace(times, until, math.ceil(min(LOOKS, max(2.0, samples.width))), endpoint=False)
+    return tuple(workload.rates(steps).max(axis=0).tolist())

@@ -9,11 +9,11 @@ import numpy as np
 from bokeh.models import AdaptiveTicker, ColumnDataSource, CustomJSHover, CustomJSTickFormatter, HoverTool, Range1d
 from bokeh.plotting import figure
 
-from tidegate.report.charts import time_unit
 from tidegate.report.document import document, embedded, tooltip
 from tidegate.report.frame import hover_steps, quiet, writer
 from tidegate.report.looks import BLUE
 from tidegate.report.parts import TooltipRow
+from tidegate.report.timescale import time_unit
 from tidegate.units import clock, count
 from tidegate.workloads import Shape
 

@@ -13,13 +13,13 @@ from bokeh.models.renderers import DataRenderer, GlyphRenderer
 from bokeh.plotting import figure
 
 from tidegate.compare.columns import BY_KEY
-from tidegate.report.charts import time_unit
 from tidegate.report.compare.canvas import Axis, cross, curve, empty, hover
 from tidegate.report.compare.curves import Array, extent, over_shares, over_time
 from tidegate.report.compare.page import ORACLE, SLO, CellView, ComparisonPage
 from tidegate.report.document import tooltip
 from tidegate.report.looks import BLUE, GREY, GRID, INK, Look
 from tidegate.report.parts import TooltipRow
+from tidegate.report.timescale import time_unit
 from tidegate.score.estimate import Estimate
 
 HEIGHTS: Mapping[str, int] = {"workload": 150, "workers": 250, "latency": 220, "ecdf": 300}

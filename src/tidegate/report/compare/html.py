@@ -16,7 +16,7 @@ from tidegate.report.compare.charts import HEIGHTS, bars_height, charts
 from tidegate.report.compare.page import ORACLE, SLO, CellView, ComparisonPage, page, unique
 from tidegate.report.compare.tables import ScoreTable, buttons, cell_table, overall, rule
 from tidegate.report.document import document, script_json
-from tidegate.report.looks import INK, RULE, Look
+from tidegate.report.looks import GREY, INK, Look
 from tidegate.report.parts import Badge, Fact, LegendEntry, Notice
 from tidegate.units import UNKNOWN, clock, seconds
 
@@ -161,7 +161,7 @@ def _pareto(shown: ComparisonPage, contest: bool) -> PlotGroup | None:
     plot = pareto.chart(shown)
     if plot is None:
         return None
-    legend = [LegendEntry("not beaten in both", Look(RULE, width=2))] if contest else []
+    legend = [LegendEntry("not beaten in both", Look(GREY, width=1.5))] if contest else []
     if _seeded(shown):
         legend.append(LegendEntry("95 % confidence over seeds", Look(INK, width=1)))
     place = PlotPlace("plot-1-pareto", "Resources and late records", pareto.HEIGHT, tuple(legend))

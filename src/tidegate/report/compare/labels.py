@@ -29,15 +29,18 @@ PLACES = tuple(
 )
 
 
-def place(points: Sequence[tuple[str, Spot]], lines: Sequence[Spot] = ()) -> list[Place]:
-    """A place for the label of each point, which covers as little as possible of other points, labels and `lines` (the
-    corners of one line). Spots are shares of the chart's width and, from the top, of its height.
+def place(
+    points: Sequence[tuple[str, Spot]], lines: Sequence[Spot] = (), whiskers: Sequence[tuple[Spot, Spot]] = ()
+) -> list[Place]:
+    """A place for the label of each point, which covers as little as possible of other points, labels, `lines` (the
+    corners of one line) and `whiskers`. Spots are shares of the chart's width and, from the top, of its height.
 
     >>> place([("a", (0.5, 0.5)), ("b", (0.505, 0.5))])  # b itself is to the right of a
     [('right', -10, 0), ('left', 10, 0)]
     """
     spots = [(x * SIZE[0], y * SIZE[1]) for _, (x, y) in points]
-    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in spots] + [_stroke(*ends) for ends in pairwise(lines)]
+    strokes = [_stroke(*ends) for ends in (*pairwise(lines), *whiskers)]
+    taken = [(x - 7, y - 7, x + 7, y + 7) for x, y in spots] + strokes
     places = []
     for (name, _), spot in zip(points, spots, strict=True):
         free = _free(name, spot, taken)

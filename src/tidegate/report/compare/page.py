@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tidegate.compare.columns import COLUMNS, Column
 from tidegate.compare.curves import RunCurves
 from tidegate.compare.results import Comparison, Settings, summary
-from tidegate.report.looks import BLUE, GREEN, GREY, INK, PURPLE, RED, SKY, Dash, Look
+from tidegate.report.facts import without_untimed
+from tidegate.report.looks import AMBER, BLUE, GREEN, GREY, INK, PURPLE, RED, SKY, Dash, Look
 from tidegate.runs import RunResult
 from tidegate.score.estimate import Estimate, over_cells, over_seeds
 from tidegate.score.figures import AgainstOracle
@@ -17,8 +18,8 @@ from tidegate.units import UNKNOWN
 
 Key = TypeVar("Key")
 
-# the palette of Okabe and Ito without yellow, which is hard to see on white; it is used again with dashes
-COLOURS = (BLUE, RED, GREEN, PURPLE, "#e69f00", SKY, INK)
+# without yellow, which is hard to see on white; they are used again with dashes
+COLOURS = (BLUE, RED, GREEN, PURPLE, AMBER, SKY, INK)
 DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 ORACLE = Look(GREY, "dashed", 2.5, steps=True)
 SLO = Look(INK, "dotted", 1.5)
@@ -127,7 +128,8 @@ def look(index: int) -> Look:
 
 
 def page(comparison: Comparison) -> ComparisonPage:
-    """Policies and cells keep the order in which they first appear."""
+    """Policies and cells keep the order in which they first appear. Latencies that nobody measured are unknown."""
+    comparison = replace(comparison, runs=tuple(without_untimed(run) for run in comparison.runs))
     policies = unique(run.policy for run in comparison.runs)
     recommended = _recommended(comparison)
     places = unique((run.job, run.workload or "") for run in comparison.runs)

@@ -17,7 +17,7 @@ from tidegate.report.compare.canvas import Axis, empty
 from tidegate.report.compare.labels import Place, Spot, place, short
 from tidegate.report.compare.page import DASHES, ComparisonPage
 from tidegate.report.document import tooltip
-from tidegate.report.looks import GREY, INK, RULE, SOFT
+from tidegate.report.looks import GREY, INK, SOFT
 from tidegate.score.estimate import Estimate, over_cells
 
 HEIGHT = 400
@@ -84,7 +84,7 @@ def chart(page: ComparisonPage) -> figure | None:
     steps = _front(front(complete(shown, page)))
     xs, ys = zip(*steps, strict=True)
     if len(shown) > 1:
-        plot.add_glyph(ColumnDataSource({"x": xs, "y": ys}), Line(x="x", y="y", line_color=RULE, line_width=2))
+        plot.add_glyph(ColumnDataSource({"x": xs, "y": ys}), Line(x="x", y="y", line_color=GREY, line_width=1.5))
     if by_ratio:
         _mark_oracle(plot, oracle)
     spots = _places(axes, [(point, _name(point, page)) for point in shown], steps)
@@ -135,7 +135,7 @@ def _reach(estimates: Sequence[Estimate], others: Sequence[float]) -> tuple[floa
 
 
 def _titles(plot: figure, by_ratio: bool, top: float) -> None:
-    plot.xaxis.axis_label = "worker-seconds, as a multiple of the oracle's" if by_ratio else "worker-seconds"
+    plot.xaxis.axis_label = "worker-seconds ÷ the oracle's" if by_ratio else "worker-seconds"
     plot.yaxis.axis_label = "records later than the SLO"
     plot.axis.axis_label_text_font_style = "normal"
     plot.axis.axis_label_text_font = "system-ui, sans-serif"
@@ -214,13 +214,25 @@ def _name(point: Point, page: ComparisonPage) -> str:
 
 def _places(axes: tuple[Axis, Axis], named: Sequence[tuple[Point, str]], lines: Sequence[Spot]) -> dict[str, Place]:
     spots = [(name, _part(axes, (point.used.mean, _height(point.late.mean)))) for point, name in named]
-    places = place(spots, [_part(axes, corner) for corner in lines])
+    whiskers = [(_part(axes, start), _part(axes, end)) for point, _ in named for start, end in _whiskers(point)]
+    places = place(spots, [_part(axes, corner) for corner in lines], whiskers)
     return {point.policy: beside for (point, _), beside in zip(named, places, strict=True)}
 
 
+def _whiskers(point: Point) -> list[tuple[Spot, Spot]]:
+    """The lines of its confidence intervals, where it has any."""
+    x, y = point.used.mean, _height(point.late.mean)
+    (left, right), (low, high) = _ends(point.used), _ends(point.late)
+    lines = [((left, y), (right, y)), ((x, _height(low)), (x, _height(high)))]
+    return [line for line, estimate in zip(lines, (point.used, point.late), strict=True) if estimate.half]
+
+
 def _part(axes: tuple[Axis, Axis], at: Spot) -> Spot:
-    """Where a point is, as shares of the chart's width and, from the top, of its height."""
+    """Where a point is, as shares of the chart's width and, from the top, of its height. The end of an interval may be
+    beyond the axis, where a logarithm may have no value: it is taken for the end of the axis.
+    """
     x, y = axes
-    start, end, along = (math.log(value) if x.log else value for value in (*x.ends, at[0]))
+    left, right = x.ends
+    start, end, along = (math.log(value) if x.log else value for value in (left, right, min(max(at[0], left), right)))
     low, high = y.ends
     return (along - start) / (end - start), (high - at[1]) / (high - low)

@@ -50,6 +50,30 @@ class ScoreTable:
     rows: tuple[ScoreRow, ...]
 
     @property
+    def stars(self) -> bool:
+        return any(row.recommended for row in self.rows)
+
+    @property
+    def bests(self) -> bool:
+        return any(score.best for row in self.rows for score in row.scores)
+
+    @property
+    def intervals(self) -> bool:
+        return any(score.half for row in self.rows for score in row.scores)
+
+    @property
+    def nevers(self) -> bool:
+        return any(score.never for row in self.rows for score in row.scores)
+
+    @property
+    def unknowns(self) -> bool:
+        return any(score.text == UNKNOWN for row in self.rows for score in row.scores)
+
+    @property
+    def oracle(self) -> bool:
+        return any(column.key == "ratio" for column in self.columns)
+
+    @property
     def groups(self) -> list[tuple[str, int]]:
         """Titles over neighbouring columns, each with the number of columns."""
         return [(name, len(list(columns))) for name, columns in groupby(self.columns, key=lambda column: column.group)]
