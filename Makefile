@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo kafka test fast lint bench clean
+.PHONY: setup demo kafka test fast lint bench mutants clean
 
 setup: $(STAMP)
 	@scripts/java
@@ -35,6 +35,10 @@ lint: setup
 
 bench: setup
 	@for b in source jobs loop policies forecast capacity daedalus producer trace memory compare; do $(BIN)/python benchmarks/$$b.py; done
+
+# do the tests without Spark notice one-line mistakes? (half an hour on two cores)
+mutants: setup
+	@$(BIN)/python scripts/mutants --seed $(or $(SEED),1)
 
 clean:
 	rm -rf $(VENV) .tidegate

@@ -40,13 +40,21 @@ class ProgressLog:
     #: time between the plannings of the last two batches
     trigger: float | None = None
     duration: float | None = None
+    #: from the end of the batch before the last one to the planning of the last one
+    pause: float | None = None
     #: until when nothing came, where the query looked since the last planning
     idle: float | None = None
     _arrived: Points = field(default_factory=deque)
     _finished: Points = field(default_factory=lambda: deque(maxlen=500))
+    #: whether the last report contradicted the last point: an earlier time, or fewer records
+    _doubted: bool = False
 
     def plan(self, time: float, arrived: float | None) -> None:
-        """A batch was planned, or the source was looked at, when so many records had arrived."""
+        """A batch was planned, or the source was looked at, when so many records had arrived.
+
+        Time goes on and arrivals only add up, so a report that says otherwise is not believed. If the next one does
+        too, the earlier points were wrong: one report with an offset or a time far ahead must not count for ever.
+        """
         quiet, self.idle, points = self.idle, None, self._arrived
         if arrived is None:
             return
@@ -54,21 +62,37 @@ class ProgressLog:
             last_time, last = points[-1]
             if quiet is not None and last_time < quiet < time:
                 self._arrive(quiet, last)
-            if time <= points[-1][0]:
+            doubted, self._doubted = self._doubted, time < last_time or arrived < last
+            if self._doubted and doubted:
+                self._doubted = False
+                _drop_ahead(points, time, arrived)
+            elif time <= points[-1][0]:
                 return
-            arrived = max(arrived, last)
+            else:
+                arrived = max(arrived, last)
         self._arrive(time, arrived)
 
     def finish(self, batch: Batch, took: float | None = None) -> None:
         """A batch has finished; `took` is how long, where that is known better than by the clock."""
         last, finished = self.batch, self._finished
-        self.trigger = None if last is None else batch.planned - last.planned
+        self.trigger = batch.planned - last.planned if last is not None and batch.planned > last.planned else None
+        follows = last is not None and batch.id == last.id + 1
+        self.pause = max(0.0, batch.planned - last.finished) if last is not None and follows else None
+        # batches finish one after another: earlier ones that seem to finish later had wrong times
+        _drop_ahead(finished, batch.finished, batch.end)
         self.batch = batch
         self.duration = batch.finished - batch.planned if took is None else took
         if not finished:
             finished.append((batch.planned, batch.begin))
         if batch.finished > finished[-1][0]:
             finished.append((batch.finished, batch.end))
+
+    def forget(self) -> None:
+        """As if nothing had been seen yet."""
+        self.batch = self.trigger = self.duration = self.pause = self.idle = None
+        self._doubted = False
+        self._arrived.clear()
+        self._finished.clear()
 
     def _arrive(self, time: float, total: float) -> None:
         self._arrived.append((time, total))
@@ -110,9 +134,9 @@ class ProgressLog:
         last = self.batch
         if last is None or last.end <= last.begin:
             return None
-        if last.times:
-            return last.finished - last.times[0]
-        return self._age(last) if self._arrived else None
+        if last.times:  # by clocks of other machines, which may be ahead
+            return max(0.0, last.finished - last.times[0])
+        return max(0.0, self._age(last)) if self._arrived else None
 
     def _age(self, last: Batch) -> float:
         record, before = last.begin, self._arrived[0]
@@ -127,6 +151,12 @@ class ProgressLog:
             return last.finished - before[0]
         share = (record - before[1]) / (after[1] - before[1])
         return last.finished - before[0] - share * (after[0] - before[0])
+
+
+def _drop_ahead(points: Points, time: float, total: float) -> None:
+    """Remove the latest points that are not before a point, in time and in total."""
+    while points and (points[-1][0] >= time or points[-1][1] > total):
+        points.pop()
 
 
 def _slope(points: Points, window: float, idle: float | None) -> float | None:

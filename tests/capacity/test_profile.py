@@ -103,8 +103,10 @@ def test_reading_columns_in_another_order_among_others() -> None:
         ("executors,rate\n1,2\n", "line 1: need the columns .* got executors,rate"),
         ("executors,rate,latency,saturated\n2,10,1,0\n0,10,1,0\n", "line 3: need executors to be a whole .* got '0'"),
         ("executors,rate,latency,saturated\n2.5,10,1,0\n", "line 2: need executors to be a whole .* got '2.5'"),
-        ("executors,rate,latency,saturated\n2,-1,1,0\n", "line 2: need rate to be a number of at least 0, got '-1'"),
+        ("executors,rate,latency,saturated\n2,-1,1,0\n", "line 2: need rate to be a number from 0 to 1e.12, got '-1'"),
         ("executors,rate,latency,saturated\n2,1,fast,0\n", "line 2: need latency to be a number .* got 'fast'"),
+        ("executors,rate,latency,saturated\n1e308,1,1,0\n", "line 2: need executors to be a number .* got '1e308'"),
+        ("executors,rate,latency,saturated\n1e9,1,1,0\n", "line 2: need executors to be a whole .* got '1e9'"),
         ("executors,rate,latency,saturated\n2,1,inf,0\n", "line 2: need latency to be a number .* got 'inf'"),
         ("executors,rate,latency,saturated\n2,1,1,maybe\n", "line 2: need saturated to be 0, 1, true or false"),
         ("executors,rate,latency,saturated\n2,1\n", "line 2: need a value for each of executors, .* got '2,1'"),
@@ -200,6 +202,34 @@ def test_saturation() -> None:
         assert not saturated(overload(0, **{unknown: None}))
 
 
+def test_saturation_begins_at_its_thresholds() -> None:
+    assert not saturated(overload(0, backlog=900.0), waiting=2.0)
+    assert saturated(overload(0, backlog=901.0), waiting=2.0)
+    assert saturated(overload(0, backlog=451.0), waiting=1.0)
+    level = {"arrival_rate": 80.0, "processing_rate": 80.0}
+    assert saturated(overload(0, batch_duration=4.75, **level))  # 95 % of 5 s are back to back
+    assert not saturated(overload(0, batch_duration=4.7, **level))
+    assert not saturated(overload(0, trigger=None, **level))
+    assert not saturated(overload(0, batch_duration=None, **level))
+
+
+def test_rates_are_the_same_up_to_their_distance() -> None:
+    profile = Profile(near=0.02)
+    for rate in (100.0, 98.0):  # 2 % of 98 are 1.96
+        profile.add(ProfilePoint(2, rate, 1.0))
+    assert [p.rate for p in profile.points] == [100, 98]
+    profile = Profile(near=0.5)
+    for rate in (50.0, 100.0):  # half of 100 is 50
+        profile.add(ProfilePoint(2, rate, 1.0))
+    assert [p.rate for p in profile.points] == [100]
+
+
+def test_a_latency_on_the_boundary_is_normal() -> None:
+    # 1 and 16: the boundary is 4, and 60/s at 4.0 s is the highest normal rate
+    points = [ProfilePoint(1, 50.0, 1.0), ProfilePoint(2, 60.0, 1.0), ProfilePoint(2, 90.0, 16.0)]
+    assert Profile.of(points).capacities() == {2: 60}
+
+
 def test_every_settle_seconds_of_saturation_add_a_point() -> None:
     model = ProfileCapacity(settle=30)
     for time in range(0, 61, 10):  # from 0 on: points at 30 and 60
@@ -262,3 +292,18 @@ def test_the_shape_is_an_option_of_the_policies_with_a_profile(policy: type[Phoe
         assert isinstance(build(policy, {"profile": csv, "shape": name}).profiled.capacity.fitted(), shape)
     with pytest.raises(InvalidInput, match="need shape to be one of linear, reciprocal, usl, got 'cubic'"):
         build(policy, {"shape": "cubic"})
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "executors,rate,latency,saturated\n" + "1,1,1,0\n" * 10_001,
+            "profile: need at most 10,000 lines, it has more",
+        ),
+        ('executors,rate,latency,saturated\n"' + "x" * 200_000, "profile: is no CSV: field larger than field limit"),
+    ],
+)
+def test_texts_that_are_no_profile(text: str, sentence: str) -> None:
+    with pytest.raises(InvalidInput, match=sentence):
+        parse(text)

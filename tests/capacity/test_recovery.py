@@ -63,6 +63,23 @@ def test_more_capacity_never_recovers_later(
         assert fast <= slow + 2 + 1e-6 * min(slow, 1e12)
 
 
+def test_a_backlog_may_end_within_the_forecast() -> None:
+    # 10 s down: 600; then 5 s at 120 - 60: 300, and 15 s at 120 - 80: 600, of which 300 are needed: 7.5 s
+    assert by_spare_capacity(120, RISING, waiting=0, downtime=10) == pytest.approx(15 + 7.5)
+    # 300 are just what 5 s can do
+    assert by_spare_capacity(120, Forecast(15, (60.0, 500.0)), waiting=-300, downtime=10) == pytest.approx(15)
+    # nothing left after a downtime beyond the forecast, and no spare capacity
+    assert by_spare_capacity(100, Forecast(10, (100.0,)), waiting=-1000, downtime=10) == 10
+
+
+def test_phoebe_s_terms_end_below_a_second() -> None:
+    level = Forecast(1000, (50.0,))
+    assert by_terms(100, level, before=100, downtime=0) == 1.5  # 1 and 0.5
+    assert by_terms(100, level, before=99, downtime=0) == 0.99
+    # at full capacity the terms stay as they are, beyond the forecast for ever
+    assert by_terms(100, Forecast(10, (100.0,)), before=100, downtime=10) == math.inf
+
+
 def test_expected_records_between_two_times() -> None:
     assert expected_records(RISING, 0, 60) == 15 * (60 + 80 + 100 + 100)
     assert expected_records(RISING, 10, 20) == 5 * 60 + 5 * 80
@@ -112,6 +129,36 @@ def test_without_a_normal_state_there_are_no_anomalies() -> None:
     watch.begin(0)
     observe(watch, 0, 40, 0)
     assert watch.measured == 0
+
+
+def test_an_hour_is_waited_for_a_recovery() -> None:
+    watch = RecoveryWatch()
+    observe(watch, 0, 100, 102)
+    watch.begin(100)
+    for time, running in [(3699.0, True), (3700.0, False)]:
+        watch.update(Observation(time, 1, 1, arrival_rate=100.0, processing_rate=0.0))
+        assert watch.running == running
+    assert watch.measured is None
+
+
+def test_thirty_quiet_seconds_end_a_recovery() -> None:
+    watch = RecoveryWatch()
+    observe(watch, 0, 100, 102)
+    watch.begin(100)
+    observe(watch, 100, 130, 102)
+    assert watch.running
+    observe(watch, 130, 131, 102)
+    assert (watch.running, watch.measured) == (False, 0)
+
+
+@pytest.mark.parametrize(("samples", "known"), [(29, False), (30, True)])
+def test_what_is_normal_is_known_from_thirty_observations(samples: int, known: bool) -> None:
+    watch = RecoveryWatch()
+    observe(watch, 0, samples, 102)
+    watch.begin(samples)
+    observe(watch, samples, samples + 20, 0)
+    observe(watch, samples + 20, samples + 100, 102)
+    assert (watch.measured == 0) != known
 
 
 def test_a_measurement_without_recovery_is_abandoned() -> None:

@@ -52,6 +52,14 @@ def test_scale_outs_that_were_seen_keep_their_estimate() -> None:
     assert model.capacity(4) == pytest.approx(2 * 1749, rel=0.002)  # unseen: proportional to the latest
 
 
+def test_the_estimate_of_a_scale_out_is_averaged_with_the_one_before() -> None:
+    model = feed(CpuRegression(half_life=1.0), [(0.5, 500.0)])
+    feed(model, [(0.5, 300.0)], start=61, seconds=60)  # sixty half-lives: the line knows 600/s only
+    assert model.capacity(1) == pytest.approx((1000 + 600) / 2)
+    feed(model, [(0.5, 300.0)], start=121, seconds=60)
+    assert model.capacity(1) == pytest.approx((800 + 600) / 2)
+
+
 def test_unknown_until_every_executor_was_warm_for_a_loop() -> None:
     model = CpuRegression()
     for k in range(100):
@@ -71,6 +79,37 @@ def test_on_spark_a_point_covers_the_time_between_two_batch_ends() -> None:
         done = (batch(k // 4, 4000, k - 2, k),) if k % 4 == 2 else ()
         model.update(Observation(k, 1, 1, batch_duration=2.0, trigger=4.0, per_executor=(sample,), batches=done))
     assert model.capacity(1) == pytest.approx(2000)  # 1000/s with half of the CPU
+
+
+def test_a_point_takes_an_eighth_of_a_loop_at_least() -> None:
+    """Batches of 5 s make points of 10 s in a loop of 60 s, for which 7.5 s are the least."""
+    model = CpuRegression(warmup=0, half_life=0)
+    for k in range(61):
+        sample = ExecutorSample("0", cpu=0.5, rate=1000.0, uptime=9999)
+        done = (batch(k // 5, 5000, k - 5, k),) if k % 5 == 0 and k else ()
+        model.update(Observation(k, 1, 1, batch_duration=5.0, trigger=5.0, per_executor=(sample,), batches=done))
+    line = model._workers["0"].line
+    assert (line.weight, line.x, line.y) == (5, 0.5, 1000)  # from 5 s on: at 15, 25, 35, 45 and 55 s
+
+
+def test_records_are_split_by_the_executors_rates_and_cpu_is_full_at_most() -> None:
+    model = CpuRegression(warmup=0, half_life=0)
+    for k in range(61):
+        samples = (ExecutorSample("0", cpu=1.3, rate=3000.0), ExecutorSample("1", cpu=0.25, rate=1000.0))
+        done = (batch(k // 10, 40_000, k - 10, k),) if k % 10 == 0 and k else ()
+        model.update(Observation(k, 2, 2, batch_duration=10.0, trigger=10.0, per_executor=samples, batches=done))
+    lines = [model._workers[id].line for id in "01"]
+    assert [(line.x, line.y) for line in lines] == [(1.0, 3000), (0.25, 1000)]
+
+
+def test_executors_that_join_late_begin_with_the_next_point() -> None:
+    model = CpuRegression(warmup=30, half_life=0)
+    for k in range(61):
+        samples = (ExecutorSample("0", cpu=0.5, rate=1000.0), ExecutorSample("1", cpu=0.5, rate=1000.0, uptime=k))
+        done = (batch(k // 10, 20_000, k - 10, k),) if k % 10 == 0 and k else ()
+        model.update(Observation(k, 2, 2, batch_duration=10.0, trigger=10.0, per_executor=samples, batches=done))
+    # the second is warm from 30 s on, in the middle of a point that ends with that observation
+    assert [model._workers[id].line.weight for id in "01"] == [5, 3]
 
 
 def test_saturation_may_be_below_full_cpu() -> None:

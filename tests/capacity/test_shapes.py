@@ -55,6 +55,12 @@ def test_a_negative_slope_becomes_constant_and_a_negative_intercept_zero() -> No
     assert Linear.fit([(2, 10.0), (4, 70.0)]) == Linear(15.0, 0.0)
 
 
+def test_a_line_may_be_level_or_rise_slowly() -> None:
+    assert Linear.fit([(2, 50.0), (4, 50.0)]) == Linear(0.0, 50.0)
+    assert Linear.fit([(2, 50.0), (4, 51.0)]) == Linear(0.5, 49.0)
+    assert Linear.fit([(2, 4.0), (4, 8.0)]) == Linear(2.0, 0.0)
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_one_number_of_executors_is_proportional(shape: str) -> None:
     for points in ([(4, 100.0)], [(4, 100.0)] * 3, [(4, 90.0), (4, 110.0)]):

@@ -91,6 +91,26 @@ def test_rates_are_means_over_the_window() -> None:
     assert model.rates(obs)[0].processing == 500  # (1000 + 500) / 2 over (1 + 2) / 2
 
 
+def test_on_spark_rates_are_means_over_two_batches_at_least() -> None:
+    def rates(trigger: float | None, took: float | None, *, isolated: bool = False) -> float | None:
+        """Of 1000/s, 300/s and 200/s, each with one busy slot, 20 s, 10 s and 0 s ago."""
+        model = TrueRates(window=5)
+        for time, rate in [(0, 1000.0), (10, 300.0), (20, 200.0)]:
+            sample = OperatorSample("map", rate_in=rate, busy=1.0)
+            obs = Observation(
+                time, 1, 1, operators=(sample,), isolated=isolated, trigger=trigger, batch_duration=took
+            )  # fmt: skip
+            model.update(obs)
+        return model.rates(obs)[0].processing
+
+    assert rates(10.5, 3.0) == 500  # 21 s: all three
+    assert rates(3.0, 10.5) == 500
+    assert rates(10.0, None) == 250  # 20 s: the first is just too old
+    assert rates(None, 5.5) == 250
+    assert rates(None, None) == 200
+    assert rates(10.5, 10.5, isolated=True) == 200  # operators of their own have no batches
+
+
 def test_means_drop_missing_names_silent_figures_and_a_clock_that_went_back() -> None:
     means = Means()
     means.update(0, 10, {"a": {"x": 1.0}, "b": {"x": 2.0}})

@@ -61,6 +61,7 @@ def test_a_file_is_every_policy_on_every_job_under_every_workload_with_every_see
         engine="sim",
         duration=21600.0,
         slo=20.0,
+        safe=False,
         failures=(2700.0, 7200.0),
         price=1.0,
         trigger=10.0,
@@ -104,7 +105,7 @@ def test_a_trace_keeps_its_own_length_and_rate(tmp_path: Path) -> None:
 
 def test_spark_keeps_its_own_defaults() -> None:
     (cell,) = made({**SMALL, "run": {"engine": "spark"}})
-    assert cell.experiment == Experiment(policy="ds2")
+    assert cell.experiment == Experiment(policy="ds2", safe=False)
 
 
 @pytest.mark.parametrize("value", [5.0, "kafka", {"kind": "wave"}])
@@ -165,6 +166,13 @@ HPA = {"name": "hpa-cpu"}
         ({"seeds": 0}, "x.toml: need a number of seeds >= 1, or a list of different ones >= 0, got 0"),
         ({"seeds": [1, 1]}, "x.toml: need a number of seeds >= 1, or a list of different ones >= 0, got [1, 1]"),
         ({"seeds": True}, "x.toml: need a number of seeds >= 1, or a list of different ones >= 0, got True"),
+        ({"seeds": 10**9}, "x.toml: these are 1,000,000,000 runs, need at most 20,000: state max-runs to allow more"),
+        ({"seeds": list(range(7)), "max-runs": 6}, "x.toml: these are 7 runs, need at most 6: state max-runs to allow"),
+        ({"max-runs": 10**9}, "x.toml: need max-runs to be a whole number from 1 to 1,000,000, got 1000000000"),
+        ({"max-runs": "many"}, "x.toml: need max-runs to be a whole number from 1 to 1,000,000, got 'many'"),
+        ({"vary": []}, "x.toml: need vary to be one of noise, workload, got []"),
+        ({"run": {"maximum": 10**9}}, "x.toml: run: need 1 <= maximum <= 10000, got 1e+09"),
+        ({"run": {"period": 1e-6}}, "x.toml: run: 7200 s have 7,200,000,000 steps of 1e-06 s, need at most 5,000,000"),
         ({"vary": "all"}, "x.toml: need vary to be one of noise, workload, got 'all'"),
         ({"title": 3}, "x.toml: need text as title, got 3"),
         ({"run": {"minimum": 9}}, "x.toml: need 0 < minimum <= maximum executors, got 9, 8"),
@@ -182,6 +190,8 @@ def test_what_is_wrong_is_refused_with_its_place(values: dict[str, Any], sentenc
         (b"seeds = = 3", "x.toml is no TOML: Invalid value (at line 1, column 9)"),
         (b"\xff", "x.toml: it is not text in UTF-8"),
         (None, "x.toml: No such file or directory"),
+        (b"a = " + b"[" * 100_000, "x.toml: need at most 64 levels of lists and objects, it has more"),
+        (b"#" * 300_000, "x.toml: need at most 262,144 bytes, it has more"),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes | None, sentence: str) -> None:
@@ -191,3 +201,7 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, content: bytes | None, s
     with pytest.raises(InvalidInput) as told:
         read(path)
     assert str(told.value).endswith(sentence)
+
+
+def test_more_runs_than_usual_can_be_allowed() -> None:
+    assert len(grid({**SMALL, "seeds": 30_000, "max-runs": 30_000}, "x.toml").seeds) == 30_000

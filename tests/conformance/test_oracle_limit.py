@@ -43,7 +43,7 @@ def beaten(e: Experiment) -> str | None:
     first=st.integers(1, 6),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=20, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=14, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_on_micro_batches(  # noqa: PLR0913, PLR0917
     policy: str, job: str, workload: str, share: float, slo: float, first: int, seed: int
 ) -> None:
@@ -64,7 +64,7 @@ def test_on_micro_batches(  # noqa: PLR0913, PLR0917
     first=st.integers(3, 12),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=12, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
+@settings(max_examples=9, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 def test_on_isolated_operators(  # noqa: PLR0913, PLR0917
     policy: str, job: str, workload: str, share: float, slo: float, first: int, seed: int
 ) -> None:

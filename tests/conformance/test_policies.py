@@ -119,40 +119,28 @@ def decisions(scaler: Autoscaler, seen: list[Observation]) -> list[tuple[Step, .
 
 @with_or_without_profile
 @given(seen=sequences)
-def test_any_sequence_gives_decisions_within_limits_with_a_reason(profile: str, seen: list[Observation]) -> None:
+def test_any_sequence_gives_decisions_within_limits_with_a_reason_and_asking_twice_the_same(
+    profile: str, seen: list[Observation]
+) -> None:
     for name in EVERY:
         for scaler in (autoscaler(name, LIMITS), made(name, profile)):
-            for steps in decisions(scaler, seen):
+            for obs in seen:
+                scaler.observe(obs)
+                steps = scaler.decide(obs)
                 assert LIMITS.minimum <= steps[-1].decision.executors <= LIMITS.maximum, name
                 assert all(step.decision.reason for step in steps), name
                 assert not any(map(math.isnan, steps[0].decision.evidence.values())), name
+                assert scaler.decide(obs) == steps, name
 
 
-@with_or_without_profile
-@given(seen=sequences)
-def test_asking_twice_gives_one_answer(profile: str, seen: list[Observation]) -> None:
-    for name in EVERY:
-        scaler = made(name, profile)
-        for obs in seen:
-            scaler.observe(obs)
-            assert scaler.decide(obs) == scaler.decide(obs), name
-
-
-@with_or_without_profile
-@given(seen=sequences)
-def test_the_same_observations_give_the_same_decisions(profile: str, seen: list[Observation]) -> None:
-    copies = [replace(obs) for obs in seen]
-    for name in EVERY:
-        assert decisions(made(name, profile), seen) == decisions(made(name, profile), copies), name
-
-
-@with_or_without_profile
+@settings(with_or_without_profile, max_examples=12)
 @given(before=sequences, after=sequences)
-def test_one_that_recalls_goes_on_as_the_one_that_remembered(
+def test_the_same_observations_give_the_same_decisions_and_so_does_one_that_recalls(
     profile: str, before: list[Observation], after: list[Observation]
 ) -> None:
+    copies = [replace(obs) for obs in before]
     for name in EVERY:
         scaler, other = made(name, profile), made(name, profile)
-        decisions(scaler, before)
+        assert decisions(scaler, before) == decisions(made(name, profile), copies), name
         other.recall(json.loads(json.dumps(scaler.memory())))
         assert decisions(scaler, after) == decisions(other, after), name

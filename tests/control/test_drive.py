@@ -5,6 +5,7 @@ import pytest
 
 from tidegate.control import Autoscaler, drive
 from tidegate.control import ticks as turns
+from tidegate.control.fallback import Fallback
 from tidegate.control.sinks import KeptTicks
 from tidegate.core import (
     Decision,
@@ -276,3 +277,154 @@ def test_impossible_limits_are_refused() -> None:
         Limits(4, 2)
     with pytest.raises(InvalidLimits):
         Limits(0, 2)
+
+
+@dataclass
+class Odd:
+    """Decides whatever it is told, or raises it."""
+
+    decision: object
+    interval: float = 1.0
+
+    def observe(self, obs: Observation) -> None:
+        """Learns nothing."""
+
+    def decide(self, obs: Observation) -> Decision:
+        if isinstance(self.decision, BaseException):
+            raise self.decision
+        return self.decision  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("decision", "error"),
+    [
+        (Decision(float("nan"), "?"), "InvalidInput: need a whole number of executors, got nan"),  # type: ignore[arg-type]
+        (Decision(1.5, "?"), "InvalidInput: need a whole number of executors, got 1.5"),  # type: ignore[arg-type]
+        (Decision(True, "?"), "InvalidInput: need a whole number of executors, got True"),
+        (Decision("3", "?"), "InvalidInput: need a whole number of executors, got '3'"),  # type: ignore[arg-type]
+        (Decision(-1, "?"), "InvalidInput: need a number of executors of at least 0, got -1"),
+        (Decision(Target(2, {"map": 0.5}), "?"), "InvalidInput: need a whole number of workers of map, got 0.5"),  # type: ignore[dict-item]
+        (
+            Decision(Target(2, batch_limit=-5), "?"),
+            "InvalidInput: need a number of records per batch of at least 0, got -5",
+        ),
+        (None, "InvalidInput: need a Decision, got NoneType"),
+        (SystemExit(3), "SystemExit: 3"),
+    ],
+)
+def test_a_decision_that_cannot_be_carried_out_is_a_hold_and_an_event(decision: object, error: str) -> None:
+    engine = Line(length=2)
+    made = ticks(engine, Odd(decision))
+    assert made[0].decision == Decision(1, f"hold: the policy failed: {error}")
+    assert events(made) == [(0.0, "PolicyFailed", f"script: {error}")]
+    assert (engine.asked, len(made)) == ([], 2)
+
+
+class Whole:
+    """A whole number of another library."""
+
+    def __index__(self) -> int:
+        return 3
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        return 3.0
+
+    def __eq__(self, other: object) -> bool:
+        return other == 3
+
+    def __lt__(self, other: float) -> bool:
+        return other > 3
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_whole_numbers_of_other_types_become_plain_ones() -> None:
+    engine = Line(length=1)
+    (tick,) = ticks(engine, Odd(Decision(Whole(), "counted")))  # type: ignore[arg-type]
+    assert type(engine.asked[0]) is int
+    assert (engine.asked, tick.acted) == ([3], True)
+
+
+def test_a_guard_that_returns_nonsense_is_a_hold_that_names_it() -> None:
+    @dataclass
+    class Half:
+        name: str = "half"
+
+        def temper(self, wish: Decision, obs: Observation) -> Decision:
+            return Decision(wish.executors / 2, "half")  # type: ignore[arg-type]
+
+    engine = Line(length=1)
+    made = list(turns(engine, Autoscaler(Static(5), EIGHT, (Half(),), name="static"), engine))
+    assert events(made) == [(0.0, "GuardFailed", "half: InvalidInput: need a whole number of executors, got 2.5")]
+
+
+def test_ctrl_c_ends_the_loop_from_anywhere() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        ticks(Line(length=2), Odd(KeyboardInterrupt()))
+
+
+@pytest.mark.parametrize("interval", [float("nan"), -1.0])
+def test_an_interval_that_is_none_is_an_event_and_the_period_stands_for_it(interval: float) -> None:
+    made = ticks(Line(length=3), Script(iter([1, 1, 1]), interval=interval))
+    assert [tick.decision is not None for tick in made] == [True, True, True]
+    said = f"script: InvalidInput: need an interval of at least 0 s, got {interval}"
+    assert events(made) == [(0.0, "PolicyFailed", said)]
+
+
+def test_limits_hold_for_the_sum_with_other_queries() -> None:
+    scaler = Autoscaler(Static(5), Limits(4, 6), name="static")
+    obs = Observation(0, 1, 1, processing_rate=1.0, others=3)
+    decision = scaler.decide(obs)[-1].decision
+    assert (decision.executors, decision.reason) == (3, "maximum 6, 3 of them for other queries: always 5")
+    few = Autoscaler(Script(iter([0, 1, 2])), Limits(4, 6))
+    assert few.decide(replace(obs, others=2))[-1].decision.executors == 2  # two and two are the minimum
+    assert few.decide(replace(obs, others=9))[-1].decision.executors == 1  # nobody has less than one
+    assert len(few.decide(replace(obs, others=2))) == 1
+
+
+def test_while_the_engine_is_held_nothing_is_rescaled_and_the_reason_says_why() -> None:
+    scaler = Autoscaler(Script(iter([3, 1])), EIGHT)
+    obs = Observation(0, 1, 1, processing_rate=1.0, held="somebody else asked for 5")
+    assert scaler.decide(obs)[-1].decision == Decision(1, "hold: 3 wished, but somebody else asked for 5")
+    assert [step.by for step in scaler.decide(obs)] == ["policy"]
+
+
+def test_after_failures_in_a_row_it_falls_back_until_a_decision_succeeds() -> None:
+    engine = Line(length=5)
+    kept = KeptTicks()
+    policy = Script(iter([]), interval=1.0)
+    scaler = Autoscaler(policy, EIGHT, name="script")
+
+    def mended(tick: Tick | None) -> bool:
+        if engine.time == 3:
+            policy.wishes = iter([2, 2])
+        return False
+
+    drive(engine, scaler, engine, (kept,), fallback=Fallback(6, after=2), until=mended)
+    assert engine.asked == [6, 2]
+    assert [[step.by for step in tick.steps] for tick in kept.ticks] == [
+        ["script"],
+        ["script", "fallback"],
+        ["script", "fallback"],
+        ["script", "fallback"],
+        ["script"],
+    ]
+    assert ("FallbackActivated", "6 executors: StopIteration: ") in [(k, m) for _, k, m in events(kept.ticks)]
+
+
+def test_it_falls_back_when_nothing_can_be_observed_and_asks_once() -> None:
+    engine, kept = Flaky(length=1, blind=frozenset(range(1, 6))), KeptTicks()
+    drive(engine, Autoscaler(Static(1), EIGHT), engine, (kept,), fallback=Fallback(4, after=3))
+    assert engine.asked == [4]
+    assert [tick.acted for tick in kept.ticks] == [False, False, False, True, False, False]
+
+
+def test_a_fallback_of_at_least_never_scales_in() -> None:
+    obs = Observation(0, 6, 6)
+    assert Fallback(4, after=1, behavior="at-least").failed(obs, "E") == Decision(
+        6, "fallback to 6 after 1 failures in a row: E"
+    )
+    assert Fallback(4, after=1).failed(obs, "E") == Decision(4, "fallback to 4 after 1 failures in a row: E")
+    assert Fallback().failed(obs, "E") is None

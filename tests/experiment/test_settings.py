@@ -26,6 +26,21 @@ KAFKA = Kafka("localhost:9092", "bids")
         ({"initial": 9}, "run: need 1 <= executors at the start <= 4, got 9"),
         ({"quota": 0.01}, "run: need 0.02 <= quota <= 1 cores, got 0.01"),
         ({"trigger": 0.0}, "run: need trigger > 0, got 0"),
+        ({"trigger": 1e308}, "run: need 0 <= trigger <= 3.456e+07, got 1e+308"),
+        ({"duration": float("inf")}, "run: need 0 <= duration <= 3.456e+07, got inf"),
+        ({"peak": 1e308}, "run: need 0 <= peak <= 1e+12, got 1e+308"),
+        ({"maximum": 10**9}, "run: need 1 <= maximum <= 10000, got 1e+09"),
+        ({"price": -1.0}, "run: need 0 <= price <= 1e+09, got -1"),
+        ({"price": float("nan")}, "run: need 0 <= price <= 1e+09, got nan"),
+        ({"cores": 0}, "run: need 1 <= cores <= 1000, got 0"),
+        (
+            {"engine": "sim", "failures": (1e12,)},
+            "run: need at most 10,000 failures within 3.456e+07 s, got 1",
+        ),
+        (
+            {"engine": "sim", "duration": 3600.0, "trigger": 1e-6},
+            "run: 3600 s have 3,600,000,000 steps of 1e-06 s, need at most 5,000,000: a longer trigger",
+        ),
     ],
 )
 def test_what_cannot_work_is_refused(values: dict[str, Any], sentence: str) -> None:

@@ -67,8 +67,8 @@ def test_on_noise_the_full_combination_is_not_fully_trusted():
 
 
 def test_the_daily_profile_joins_after_a_day():
-    chooser = Chooser(step=300.0)
-    day = np.where(np.arange(288) % 48 < 24, 1000.0, 200.0)  # twelve steps a day, too abrupt for any other member
+    chooser = Chooser(step=900.0)
+    day = np.where(np.arange(96) % 16 < 8, 1000.0, 200.0)  # twelve steps a day, too abrupt for any other member
     for rate in np.tile(day, 2):
         chooser.update(float(rate))
     assert chooser.seasonal.ready

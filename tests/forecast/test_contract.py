@@ -15,7 +15,7 @@ from tidegate.memory import memory, recall
 rates = st.one_of(st.just(0.0), st.floats(0, 1e9), st.sampled_from([1e-9, 1.0, 1e9, 1e18]))
 #: level, change per step, and length of a segment
 segments = st.lists(st.tuples(rates, st.floats(-1e6, 1e6), st.integers(1, 30)), min_size=1, max_size=4)
-quick = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+quick = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 every = pytest.mark.parametrize("name", FORECASTERS)
 
 

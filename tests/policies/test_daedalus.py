@@ -2,8 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from tidegate.core import Decision, InvalidInput, Limits, Observation
+from tidegate.core import Decision, ExecutorSample, InvalidInput, Limits, Observation
 from tidegate.policies import Daedalus
+from tidegate.policies.daedalus import Downtime
 from tidegate.policies.forecast_fallback import ForecastWithFallback
 
 
@@ -106,6 +107,56 @@ def test_the_downtime_follows_what_was_measured(stands_still: int, downtime: flo
         policy.observe(replace(obs(t, 3), processing_rate=processed))
     # predicted: 230 s. Recovered earlier: a second less; later: a second more
     assert (policy._downtime.up, policy._downtime.down) == (downtime, 15.0)
+
+
+@pytest.mark.parametrize(("stands_still", "downtime"), [(5, 14.0), (400, 16.0)])
+def test_a_scale_in_has_a_downtime_of_its_own(stands_still: int, downtime: float) -> None:
+    policy = ready(6)
+    for t in range(120, 700):
+        processed = 0.0 if t < 120 + stands_still else 2500.0
+        policy.observe(replace(obs(t, 4), processing_rate=processed))
+    assert (policy._downtime.up, policy._downtime.down) == (30.0, downtime)
+
+
+def test_a_downtime_is_not_negative_and_depends_on_the_direction() -> None:
+    downtime = Downtime(up=0.5, down=0.25)
+    assert [downtime.of(4, n) for n in (3, 4, 5)] == [0.25, 0.5, 0.5]
+    downtime.learn(down=True, longer=False)
+    downtime.learn(down=False, longer=False)
+    assert downtime == Downtime(0.0, 0.0)
+    downtime.learn(down=True, longer=True)
+    assert downtime == Downtime(0.0, 1.0)
+
+
+def test_each_rescale_is_judged_once_and_by_its_own_recovery() -> None:
+    policy = ready(2)
+    for t in range(120, 600):
+        policy.observe(obs(t, 3))
+    assert policy._downtime.up == 29
+    policy.observe(obs(600, 4))
+    assert policy._downtime.up == 29  # what was measured is the recovery before this one
+    for t in range(601, 700):
+        policy.observe(obs(t, 4))
+    assert policy._downtime.up == 28
+
+
+def test_it_learns_the_capacity_from_what_it_sees() -> None:
+    policy = Daedalus(limits=Limits(1, 8))
+    for t in range(130):
+        executors = (ExecutorSample("0", cpu=0.5, rate=500.0, uptime=999.0),)
+        policy.observe(replace(obs(t, 1, rate=500.0), per_executor=executors))
+    assert policy.capacity.capacity(3) == pytest.approx(3000)
+
+
+def test_without_a_grace_a_rescale_is_left_alone_if_it_is_enough() -> None:
+    policy = ready(6, grace=0)
+    assert decided(policy, obs(120, 4)).reason == "hold: rescaled 0 s ago, and it is enough until the next loop"
+
+
+def test_the_largest_number_may_be_the_one() -> None:
+    # 8 do 8000/s: 40 x 7500 at 500/s to spare: 30 + 600 s
+    decision = ready(1, rate=7500, target_recovery=700).decide(obs(120, 1, rate=7500))
+    assert decision.reason == "8 can do 8k/s and recover in 630 s; 7.5k/s arrive, 7.5k/s expected"
 
 
 def test_bad_parameters_are_named() -> None:

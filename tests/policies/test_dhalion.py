@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -150,6 +151,32 @@ def test_on_spark_it_shrinks_when_the_backlog_is_that_of_a_trigger_and_batches_e
     assert waiting.reason == "hold: a lag of 60,000 records is more than arrives in a trigger"
     late = decide(Dhalion(), *(spark(t, 50_000, duration=5.6) for t in (0, 5, 10)))
     assert late.reason == "hold: batches take 5.6 s, more than the 5.0 s of a trigger"
+
+
+def test_on_spark_the_fifth_is_of_the_executors_that_were_measured() -> None:
+    def wished(requested: int, executors: int) -> int:
+        seen = [replace(spark(t, 50_000), executors=executors, requested=requested) for t in (0, 5, 10)]
+        return decide(Dhalion(), *seen).executors
+
+    assert wished(5, 5) == 4
+    assert wished(5, 10) == 5  # five of ten are leaving: 8 would do, and 5 are requested
+    assert wished(9, 10) == 8  # floor(10 * 0.8)
+    assert wished(5, 3) == 4  # two are still to come
+
+
+def test_on_spark_thresholds_belong_to_the_calm_side() -> None:
+    calm = decide(Dhalion(), *(spark(t, 10_000 + 1000 * t) for t in (0, 5, 10)))
+    assert calm.evidence["lag rate"] == 1000
+    assert calm.executors == 4  # a lag that grows by 1000/s is none
+    seen = [Observation(t, 5, 5, 10.0, 10.0, 10_000, trigger=5.0, batch_duration=1.0) for t in (0.0, 5.0)]
+    assert decide(Dhalion(), *seen).reason == "hold: a lag of 10,000 records is more than arrives in a trigger"
+    for trigger, took in ((5.0, None), (None, 1.0)):
+        unknown = [replace(obs, backlog=0.0, trigger=trigger, batch_duration=took) for obs in seen]
+        assert decide(Dhalion(), *unknown).reason == "hold: how long batches take is not known yet"
+
+
+def test_on_spark_one_executor_stays() -> None:
+    assert decide(Dhalion(), *(spark(t, 50_000, size=1) for t in (0, 5, 10))).executors == 1
 
 
 def test_on_spark_a_small_backlog_is_none_whatever_arrives() -> None:

@@ -91,6 +91,57 @@ def test_a_clock_that_goes_back_stops_no_request() -> None:
     assert asked(policy, seen(1, [1])).executors == 2
 
 
+def test_idle_time_begins_again_where_the_clock_went_back() -> None:
+    policy = SparkDra()
+    for time in (1000, 10, 69):
+        assert asked(policy, seen(time, [0, 1, 1], stage=1)).executors == 3
+    assert asked(policy, seen(70, [0, 1, 1], stage=1)).executors == 2
+
+
+@pytest.mark.parametrize(("first", "further"), [(5.0, 3.0), (3.0, 5.0), (5.0, 0.0)])
+def test_requests_have_their_timeouts(first: float, further: float) -> None:
+    policy = SparkDra(scheduler_backlog_timeout=first, sustained_backlog_timeout=further)
+    times, requested = [], 1
+    for half in range(40):
+        wished = asked(policy, seen(half / 2, [1], requested=requested)).executors
+        if wished > requested:
+            times.append(half / 2)
+        requested = wished
+    step = further or 0.5
+    assert times[:3] == [first, first + step, first + 2 * step]
+
+
+@pytest.mark.parametrize(("tasks", "waiting"), [(8, False), (9, True)])
+def test_tasks_wait_that_no_slot_is_left_for(tasks: int, waiting: bool) -> None:
+    policy, samples = SparkDra(), tuple(ExecutorSample(str(k), cores=4, tasks=4) for k in range(2))
+    for time in (0, 1):
+        stage = OperatorSample("stage 0", parallelism=tasks)
+        wish = asked(policy, Observation(time, 2, 2, per_executor=samples, operators=(stage,)))
+    assert wish.executors == (3 if waiting else 2)
+
+
+def test_without_any_times_a_busy_executor_tells_that_tasks_wait() -> None:
+    policy = SparkDra()
+    for time in (0, 1):
+        sample, stage = ExecutorSample("1", busy=0.5), OperatorSample("stage 0", parallelism=20)
+        wish = asked(policy, Observation(time, 1, 1, per_executor=(sample,), operators=(stage,)))
+    assert wish.executors == 2
+
+
+def test_idle_executors_stay_while_all_are_needed() -> None:
+    policy = SparkDra()
+    policy.observe(seen(0, [0, 0, 1], stage=3))
+    assert asked(policy, seen(60, [0, 0, 1], stage=3)).reason == (
+        "hold: 3 needed, 0 tasks wait, 2 executors idle long enough"
+    )
+
+
+def test_nothing_is_needed_where_nothing_runs() -> None:
+    assert asked(SparkDra(), seen(0, [0, 0])).evidence["needed"] == 0
+    running = Observation(0, 1, 1, per_executor=(ExecutorSample("1", tasks=1),))
+    assert asked(SparkDra(), running).evidence["needed"] == 0  # no stage is known
+
+
 def test_its_memory_goes_through_json() -> None:
     policy = SparkDra()
     for second in range(3):

@@ -56,6 +56,19 @@ def test_the_interval_is_learned_from_starts_that_waited() -> None:
     assert asked(DStreams(), late).evidence["batch_interval"] == 10
 
 
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [(100, 101), (50, 51), (60, 61)],  # the clock went back between the first two
+        [(0, 10), (10, 24), (24, 30)],  # none waited: 10 is the shorter
+        [(0, 1), (10, 24), (24, 25)],  # the last came late
+        [(0, 1), (10, 11), (20, 21), (40, 41)],  # there was nothing to do at 30
+    ],
+)
+def test_the_interval_is_the_shortest_that_can_be_one(spans: list[tuple[float, float]]) -> None:
+    assert asked(DStreams(), spans).evidence["batch_interval"] == 10
+
+
 def test_batches_without_a_pause_have_a_ratio_of_one() -> None:
     assert asked(DStreams(), [(0, 8), (8, 16), (16, 24)]).evidence["ratio"] == 1.0
 

@@ -1,5 +1,6 @@
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -51,6 +52,33 @@ def test_starting_executors_count_as_saturated_on_the_way_down() -> None:
     policy.observe(seen([0.1, 0.1], requested=3))
     # (0.1 + 0.1 + 1.0) / 3 = 0.4; ceil(3 * 0.4 / 0.7) = 2
     assert policy.decide(seen([0.1, 0.1], requested=3)).executors == 2
+
+
+def test_on_the_way_up_the_ready_ones_may_outweigh_the_starting_ones() -> None:
+    policy = HpaCpu()
+    policy.observe(seen([1.0] * 5, requested=6))
+    assert policy.decide(seen([1.0] * 5, requested=6)).executors == 8  # 5 / 6 / 0.7 = 1.19; ceil(6 * 1.19)
+
+
+def test_the_edge_of_the_tolerance_is_within_it() -> None:
+    policy = HpaCpu(target=0.5, tolerance=0.5)
+    window = OperatorSample("window", parallelism=4, cpu=3.0)  # 75 % of each: half above the target
+    obs = Observation(0, 4, 4, operators=(window,), isolated=True)
+    policy.observe(obs)
+    assert policy.decide(obs).per_operator == {"window": 4}
+    assert decide(HpaCpu(target=0.5, tolerance=0.5), seen([0.75, 0.75]))[0] == 2
+
+
+def test_stalled_executors_are_taken_for_starting_ones() -> None:
+    def stalled(*loads: float) -> Observation:
+        """The last one does not respond, and shows no CPU."""
+        obs = seen([*loads, 0.0])
+        return replace(obs, per_executor=(*obs.per_executor[:-1], replace(obs.per_executor[-1], stalled=True)))
+
+    # (0.3 + 0.3 + 1.0) / 3 = 0.53: ceil(3 * 0.53 / 0.7) = 3; with its 0.0 it would be ceil(3 * 0.2 / 0.7) = 1
+    assert decide(HpaCpu(), stalled(0.3, 0.3))[0] == 3
+    # (0.9 + 0.9 + 0.9 + 0.0) / 4 = 0.675, which is no reason for more
+    assert decide(HpaCpu(), stalled(0.9, 0.9, 0.9)) == (4, "hold: CPU 90%, but 1 executors are still starting")
 
 
 def test_young_executors_are_not_listened_to() -> None:

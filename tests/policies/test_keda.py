@@ -21,6 +21,7 @@ def test_no_more_than_the_partitions_keep_busy() -> None:
     assert wish.reason == "lag 4500 records, 1000 per executor: 5, but partitions for 3 executors only: 2 -> 3"
     assert wish.evidence == {"lag": 4500, "lag_threshold": 1000}
     assert KedaLag(lag_threshold=1000).decide(seen(4500, ceiling=0)).executors == 1
+    assert "partitions" not in KedaLag(lag_threshold=1000).decide(seen(500, ceiling=0)).reason
 
 
 def test_up_to_the_activation_lag_it_is_inactive() -> None:

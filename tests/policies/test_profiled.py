@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tidegate.core import Decision, Event, InvalidInput, Limits, Observation
+from tidegate.core import Decision, Event, Forecast, InvalidInput, Limits, Observation
 from tidegate.policies import Phoebe, Twres
-from tidegate.policies.phoebe import Candidate
+from tidegate.policies.phoebe import Candidate, projected
 from tidegate.policies.profiled import Profiled
 
 #: 1000/s for each executor; latency 1 s until 90 % of that, 30 s beyond
@@ -80,6 +80,19 @@ def test_the_released_fallback_is_the_larger_of_the_quickest_and_the_least_laten
         assert policy.decide(obs(120, 4)).executors == number
 
 
+def test_in_the_released_fallback_five_per_cent_are_a_tie() -> None:
+    policy = Phoebe(limits=Limits(1, 8), released_fallback=1)
+
+    def chosen(*numbers: tuple[int, float, float]) -> int:
+        return policy._fallback(
+            [Candidate(n, recovery, latency, normal=False) for n, recovery, latency in numbers]
+        ).executors
+
+    assert chosen((2, 105.0, 1.05), (4, 100.0, 1.0)) == 2
+    assert chosen((2, 105.1, 1.0), (4, 100.0, 1.0)) == 4
+    assert chosen((2, 100.0, 1.0501), (4, 100.0, 1.0)) == 4
+
+
 def test_phoebe_waits_for_an_evaluation_interval_after_a_rescale_or_a_loss() -> None:
     policy = phoebe()
     policy.observe(obs(120, 5))
@@ -98,6 +111,38 @@ def test_without_a_profile_it_says_so_and_learns_from_saturation() -> None:
         full = Observation(t, 2, 2, arrival_rate=2500.0, processing_rate=2000.0, backlog=1e5, latency=9.0)
         policy.observe(full)
     assert policy.decide(obs(180, 2)).executors == 3
+
+
+def test_two_minutes_of_steady_operation_are_a_point_of_the_profile() -> None:
+    profiled = Profiled(forecaster="last")
+
+    def learned() -> list[tuple[int, float, float]]:
+        return [(point.executors, point.rate, point.latency) for point in profiled.capacity.profile.points]
+
+    for t in range(241):
+        profiled.observe(obs(t, 1, rate=1000.0 if t <= 120 else 2000.0, latency=1.0 if t <= 120 else 3.0))
+    assert learned() == [(1, 1000, 1.0), (1, 2000, 3.0)]
+    for t in range(241, 361):  # two minutes from the rescale, not from the last point
+        profiled.observe(obs(t, 3, rate=5000.0))
+    assert len(learned()) == 2
+    profiled.observe(obs(361, 3, rate=5000.0))
+    assert learned()[2:] == [(3, 5000, 1.0)]
+
+
+def test_what_is_not_steady_is_no_point() -> None:
+    full = Observation(0, 2, 2, arrival_rate=90.0, processing_rate=80.0, backlog=1e4, latency=60.0)
+    coming = Observation(0, 2, 3, arrival_rate=90.0, processing_rate=90.0, backlog=0.0, latency=1.0)
+    silent = Observation(0, 2, 2, arrival_rate=90.0, processing_rate=90.0, backlog=0.0)
+    for seen_first in (full, coming, silent):
+        profiled = Profiled(forecaster="last")
+        profiled.observe(seen_first)
+        assert profiled.capacity.profile.points == ()
+
+
+def test_the_load_is_that_of_the_highest_part_of_the_forecast() -> None:
+    assert projected(Forecast(10, (1.0, 9.0, 2.0, 2.0)), bins=2) == 5
+    assert projected(Forecast(10, (1.0, 9.0, 2.0, 2.0)), bins=4) == 9
+    assert projected(Forecast(10, (3.0,)), bins=4) == 3  # no more parts than steps
 
 
 def twres(rate: float = 2500.0, latency: float = 1.0, **options: float) -> Twres:
@@ -126,10 +171,21 @@ def test_twres_takes_one_more_where_latency_is_too_high_although_it_can_do_the_l
     policy = twres(latency=5.5)
     assert policy.decide(obs(120, 3, trigger=4.0)).executors == 3
     # overloaded it goes by the load alone
+    assert decided(twres(5500, latency=9.0), rate=5500).executors == 6
     assert decided(twres(3500, latency=9.0), rate=3500).executors == 4
 
 
+def test_twres_decides_without_a_latency() -> None:
+    policy = Twres(limits=Limits(1, 8), profiled=Profiled(PROFILE, forecaster="last"))
+    for t in range(120):
+        policy.observe(obs(t, 3, latency=None))  # type: ignore[arg-type]
+    decision = policy.decide(obs(120, 3, latency=None))  # type: ignore[arg-type]
+    assert (decision.executors, decision.evidence["latency"]) == (3, 0)
+
+
 def test_bad_profiles_and_parameters_are_named() -> None:
+    with pytest.raises(InvalidInput, match="policy twres: need 0 < window, got 0"):
+        Twres(window=0)
     with pytest.raises(InvalidInput, match="profile, line 2: need executors to be a whole number"):
         Profiled("executors,rate,latency,saturated\n0,1,1,0\n")
     with pytest.raises(InvalidInput, match="policy phoebe: need 1 <= bins, got 0"):

@@ -144,6 +144,40 @@ def test_on_spark_without_figures_it_holds() -> None:
     assert decision.reason == "hold: neither busy slots nor a lag are known yet"
 
 
+def test_on_spark_utilisation_is_that_of_two_batches_at_least() -> None:
+    decision = decide(HpaVarga(window=15), spark(0, 0.9, 60_000), spark(16, 0.5, 60_000))
+    assert decision.evidence["utilisation"] == pytest.approx(0.7)  # 20 s; of 15 s it would be the last alone
+
+
+def test_on_spark_the_larger_of_utilisation_and_lag_counts() -> None:
+    decision = decide(HpaVarga(), *(spark(t, 0.95, 300_000 + 1000 * t) for t in (0, 10, 20, 30, 40)))
+    assert decision.evidence["factor"] == pytest.approx(0.95 / 0.7)  # above 1 + 1000 / 10000
+
+
+def test_on_spark_a_rate_at_its_threshold_is_not_above_it() -> None:
+    seen = [spark(t, 0.6, 300_000 + 4000 * t) for t in (0, 10, 20, 30, 40)]
+    assert "lag change" not in decide(HpaVarga(lag_rate_threshold=4000), *seen).evidence
+    assert "lag change" in decide(HpaVarga(lag_rate_threshold=3999), *seen).evidence
+
+
+@pytest.mark.parametrize(("lag", "factor"), [(10_000, 1.0), (9999, 0.5)])
+def test_a_lag_of_the_threshold_counts(lag: float, factor: float) -> None:
+    decision = decide(HpaVarga(), *growing(line(), by=0, start=lag))
+    assert decision.evidence["factor source"] == pytest.approx(factor)
+
+
+def test_held_up_for_the_threshold_or_unknown_is_not_held_up() -> None:
+    for share in (0.125, None):
+        decision = decide(HpaVarga(backpressure_threshold=0.125), *growing(line(source=share), by=5000))
+        assert decision.evidence["factor source"] == pytest.approx(1.5)
+        assert decision.evidence["factor window"] == pytest.approx(0.5)
+
+
+def test_an_operator_without_workers_has_no_utilisation() -> None:
+    gone = OperatorSample("map", (), 0, busy=1.0)
+    assert decide(HpaVarga(), isolated((gone,))).reason == "hold: no figures of operators yet"
+
+
 def test_it_remembers_through_json() -> None:
     policy, seen = HpaVarga(), growing(line(source=0.5), by=5000)
     decide(policy, *seen)

@@ -50,6 +50,7 @@ SPEC = RunSpec(
     maximum=12,
     initial=3,
     slo=30.0,
+    safe=True,
     seed=7,
     skew="hot",
     trigger=4.0,
@@ -153,7 +154,7 @@ def test_keys_of_a_spec_are_those_of_before_and_the_version() -> None:
     before = (
         "job workload policy engine options mode duration peak workload_seed noise minimum maximum initial slo seed"
         " skew trigger limit partitions drain verify quota grace kafka master cores memory ui_port model period"
-        " failures price source workload_spec limits start"
+        " failures price source workload_spec limits start safe"
     )
     found = encode(SPEC)
     assert found.keys() == {*before.split(), "version"}
@@ -239,3 +240,17 @@ def test_what_is_no_object_is_refused(values: Any) -> None:
 def test_values_of_a_wrong_type_are_refused_with_their_place(kind: Any, wrong: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InvalidInput, match=rf"^run 1: .*{sentence}"):
         decode(kind, wrong, "run 1")
+
+
+@pytest.mark.parametrize("value", ["x" * 100_000, [[1] * 1000] * 1000, {"a": {}}, float("nan"), None])
+def test_whatever_stands_for_a_number_is_refused_in_a_short_sentence(value: Any) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"^run r: no RunSpec that Tidegate wrote: need a whole number, got "
+    ) as caught:
+        decode(RunSpec, {**encode(SPEC), "cores": value}, "run r")
+    assert len(str(caught.value)) < 300
+
+
+def test_a_number_too_large_for_a_float_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"^run r: no RunSpec that Tidegate wrote: int too large"):
+        decode(RunSpec, {**encode(SPEC), "noise": 10**400}, "run r")

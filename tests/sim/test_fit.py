@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from tidegate.control import ticks as ticks_of
@@ -126,9 +129,14 @@ def test_models_are_text_and_back() -> None:
     [
         ("{", "no JSON"),
         ("[]", "need an object with the key 'job'"),
-        ('{"job": "q", "cost": -1}', "need 0 < cost, got -1"),
+        ('{"job": "q", "cost": -1}', "need 0 < cost <= 86400, got -1"),
         ('{"job": "q", "cost": "many"}', "need a number for cost, got 'many'"),
-        ('{"job": "q", "cost": NaN}', "need 0 < cost, got nan"),
+        ('{"job": "q", "tasks": 2.5}', "need a whole number for tasks, got 2.5"),
+        ('{"job": "q", "tasks": true}', "need a number for tasks, got True"),
+        ('{"job": "q", "origin": []}', r"need text for origin, got \[\]"),
+        ('{"job": "q", "startup": 1e17}', "need 0 <= startup <= 86400, got 1e.17"),
+        ("[" * 100_000, "need at most 64 levels"),
+        ('{"job": "q", "cost": NaN}', r"need numbers between -2\^63 and 2\^63, cost is nan"),
     ],
 )
 def test_bad_models_are_refused(text: str, told: str) -> None:
@@ -146,3 +154,51 @@ def test_unknown_keys_and_models_are_told_with_the_nearest() -> None:
 def test_what_is_no_recording_is_told() -> None:
     with pytest.raises(InvalidInput, match="this is no recording"):
         recording.parse('{"name": 3}', "x.json")
+
+
+def test_a_recording_is_read_from_its_file(runs: list[Recording], tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(recording.text(runs[0]), encoding="utf-8")
+    assert recording.read(path) == runs[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"until": 0}, "need 0.001 <= until <= 3.456e.07, got 0"),
+        ({"until": 1e12}, "need 0.001 <= until <= 3.456e.07, got 1"),
+        ({"trigger": 1e-9}, "need at most 1,000,000 triggers"),
+        ({"limit": -5}, "need 1 <= limit <= 1e.18, got -5"),
+        ({"name": None}, "need text of up to 1000 characters as name, got None"),
+        ({"layout": {}}, "layout: tasks is missing"),
+        ({"layout": None}, "layout: need an object, got None"),
+        ({"batches": [[1, 2]]}, r"batches: need rows of 5 values, got \[1, 2\]"),
+        ({"batches": [[0, 0, 0, 5, 5]]}, "need 0.001 <= took <= 3.456e.07, got 0"),
+        ({"batches": [[0, 1, 5, 5, 5]]}, "need batches with records, got one from 5 to 5"),
+        ({"batches": [[0, 1, 0, 2**60, 5]]}, "need 0 <= end <= 9.0072e.15, got 1152921504606846976"),
+        ({"batches": [[5, 1, 0, 5, 5], [4, 1, 5, 9, 9]]}, "need batches in order"),
+        ({"lives": [[3, 2]]}, "need executors that went after they came, got 3, 2"),
+        ({"lives": [["a", None]]}, "need a number as came, got 'a'"),
+        ({"loads": [[0.5]]}, r"loads: need rows of 2 values, got \[0.5\]"),
+        ({"startups": [-1]}, "need 0 <= startups <= 3.456e.07, got -1"),
+        (
+            {"workload": {"kind": "steps", "duration": 5, "levels": ["a"]}},
+            "workload steps: need numbers, or lists of them",
+        ),
+        ({"workload": {"kind": "steps", "duration": 1e17, "levels": [1]}}, "need a duration of at most 400 days"),
+        ({"workload": {"duration": 5}}, "no kind of workload is named 'None'"),
+        ({"other": 1}, "no key .* is named 'other'"),
+    ],
+)
+def test_what_no_run_can_have_is_no_recording(runs: list[Recording], change: dict[str, object], told: str) -> None:
+    values = {**json.loads(recording.text(runs[0])), **change}
+    with pytest.raises(InvalidInput, match=told):
+        recording.parse(json.dumps(values), "x.json")
+
+
+def test_a_run_too_short_to_be_judged_is_refused(runs: list[Recording]) -> None:
+    values = {name: getattr(runs[0], name) for name in Recording.__slots__}
+    with pytest.raises(InvalidInput, match="too few batches that end within 5 s, and need 20 s at least"):
+        check(KNOWN, Recording(**{**values, "until": 5.0}))
+    with pytest.raises(InvalidInput, match="need a batch with executors after the first one"):
+        check(KNOWN, Recording(**{**values, "lives": ()}))

@@ -22,6 +22,8 @@ class Cluster:
         self.looks = 0
         self.calls: list[tuple[str, Any]] = []
         self.refusal: Exception | None = None
+        #: the total that Spark keeps, if it shows it
+        self.total: int | None = None
 
     def executors(self) -> list[Executor]:
         self.looks += 1
@@ -29,6 +31,10 @@ class Cluster:
 
     def request_total(self, executors: int) -> None:
         self._note("total", executors)
+        self.total = None if self.total is None else executors
+
+    def requested_total(self) -> int | None:
+        return self.total
 
     def kill(self, executors: Sequence[str]) -> None:
         self._note("kill", list(executors))

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +16,10 @@ def test_spark_s_own_dynamic_allocation_is_refused(on: str) -> None:
         bounds({ENABLED: on, MOST: "4"}, 1, 4)
     assert str(refused.value) == (
         "Spark's own dynamic allocation is on and would undo what Tidegate does: start the application with"
-        " spark.dynamicAllocation.enabled=false (its minExecutors and maxExecutors stay in force as bounds)"
+        " spark.dynamicAllocation.enabled=false (its minExecutors and maxExecutors stay in force as bounds), or"
+        ' watch with mode="monitor"'
     )
+    assert bounds({ENABLED: on, MOST: "4"}, 1, 8, mode="monitor") == Limits(1, 4)
 
 
 def test_arguments_alone_are_the_bounds() -> None:
@@ -63,6 +67,42 @@ def test_bounds_that_exclude_each_other_are_refused() -> None:
         bounds({LEAST: "5"}, None, 4)
     with pytest.raises(InvalidLimits, match="got 0, 4"):
         bounds({}, 0, 4)
+
+
+@pytest.mark.parametrize("value", [2.0, True, "4"])
+def test_a_bound_that_is_given_must_be_a_whole_number(value: Any) -> None:
+    with pytest.raises(InvalidInput, match=f"need a whole number as max_executors, got {value!r}"):
+        bounds({}, 1, value)
+
+
+def test_durations_are_seconds_or_text() -> None:
+    chosen = Settings(period="500ms", slo="1m", patience=5)  # type: ignore[arg-type]
+    assert (chosen.period, chosen.slo, chosen.patience) == (0.5, 60.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("setting", "rule"),
+    [
+        ({"period": 0}, "need a duration above 0 s as period, got 0"),
+        ({"slo": -1}, "need a duration above 0 s as slo, got -1"),
+        ({"slo": float("nan")}, "need a duration above 0 s as slo, got nan"),
+        ({"period": True}, "need a duration above 0 s as period, got True"),
+        ({"period": "fast"}, "period: duration 'fast' is not like 90s, 3m or 1h30m"),
+        ({"sinks": [print]}, "need sinks with a name and a method take, got <built-in function print>"),
+        ({"sinks": "log"}, "need sinks with a name and a method take, got 'log'"),
+        ({"store": 7}, "need a path or None as store, got 7"),
+        ({"store": "no/such/folder/runs.db"}, "the folder no/such/folder of the store .* does not exist"),
+        ({"fallback": 2.5}, "need a whole number as fallback, got 2.5"),
+        ({"fallback": 0}, "fallback: need at least 1 executor, got 0"),
+        ({"fallback_after": 0}, "fallback: need at least 1 failure before it, got 0"),
+        ({"fallback_behavior": "statik"}, "no fallback behavior is named 'statik'; did you mean 'static'"),
+        ({"foreign": "ignore"}, "no way to treat foreign changes is named 'ignore'"),
+        ({"perod": 1}, "no setting of attach is named 'perod'; did you mean 'period'"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused_with_the_value_and_the_rule(setting: Any, rule: str) -> None:
+    with pytest.raises(InvalidInput, match=rule):
+        Settings.of(setting)
 
 
 def test_an_unknown_mode_is_refused_with_the_nearest_name() -> None:

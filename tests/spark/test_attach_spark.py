@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -91,24 +92,26 @@ def test_it_scales_a_query_that_it_did_not_build(
         query, "hpa-cpu", min_executors=1, max_executors=2, options=EAGER, store=tmp_path / "a.db"
     ) as active:
         eventually(lambda: len(status.executors()) == 2)
-        eventually(lambda: (active.ticks[-1].observation.arrival_rate or 0) > 0)
-        rate = active.ticks[-1].observation.arrival_rate
-    assert rate == pytest.approx(20_000, rel=0.2)  # learned from offsets that count seconds
+        # learned from offsets that count seconds
+        eventually(lambda: active.ticks[-1].observation.arrival_rate == pytest.approx(20_000, rel=0.2))
     with tidegate.attach(query, "static", max_executors=2, options={"executors": 1, "interval": 1}, store=None):
         eventually(lambda: len(status.executors()) == 1)
     assert query.isActive
     assert query.exception() is None
 
 
-def test_an_application_has_one_owner_of_its_total(query: StreamingQuery, eventually: Eventually) -> None:
+def test_a_second_attachment_to_one_query_is_refused_and_monitors_are_not(
+    query: StreamingQuery, eventually: Eventually
+) -> None:
     with tidegate.attach(query, "static", max_executors=1, store=None) as first:
         eventually(lambda: first.ticks)
         with pytest.raises(
-            InvalidInput, match=r"are scaled by query \S+ already: detach that first, or watch with mode"
+            InvalidInput, match=r"query \S+ is scaled by another attachment already: detach that first, or watch with"
         ):
             tidegate.attach(query, "static", max_executors=2, store=None)
         with tidegate.attach(query, "static", max_executors=2, mode="monitor", store=None) as watching:
             eventually(lambda: watching.ticks)
+            assert watching.status == "monitoring"
     with tidegate.attach(query, "static", max_executors=1, store=None) as next_one:
         eventually(lambda: next_one.ticks)
 
@@ -151,6 +154,7 @@ def test_whatever_raises_the_query_and_the_loop_go_on_and_the_events_say_why(
             eventually(lambda: "ScaleFailed" in events(watching))
             patched.setattr(watching._engine.status, "executors", _raise)
             eventually(lambda: "ObserveFailed" in events(watching))
+        assert "observing failed" in watching.status
         before = watching.ticks[-1].observation.time
         eventually(lambda: watching.ticks[-1].observation.time > before + 3)
         eventually(lambda: watching.ticks[-1].observation.requested == 2)  # and now it is scaled after all
@@ -181,13 +185,33 @@ def test_it_ends_with_the_query_and_says_if_it_failed(
     eventually(lambda: watching.ticks)
     query.stop()
     eventually(lambda: not watching._thread.is_alive())
-    assert watching.error is None
-    broken = spark.readStream.format("rate").load().selectExpr("raise_error('too hot') AS x").writeStream.format("noop")
+    assert (watching.error, watching.status) == (None, "ended: the query was stopped")
+    with pytest.raises(InvalidInput, match="has ended, it was stopped; attach to the query that start"):
+        tidegate.attach(query, "static", max_executors=1, store=None)
+    # one row a second, so that there is time to attach before it fails
+    hot = "IF(value > 20, raise_error('too hot'), value) AS x"
+    broken = spark.readStream.format("rate").load().selectExpr(hot).writeStream.format("noop")
     failing = broken.option("checkpointLocation", str(tmp_path / "d")).start()
     watching = tidegate.attach(failing, "static", max_executors=1, store=None)
     eventually(lambda: watching.error is not None)
     assert "the query failed" in str(watching.error)
+    eventually(lambda: watching.status.startswith("ended: the query failed"))
     watching.detach()
+    with pytest.raises(InvalidInput, match="has ended, it failed"):
+        tidegate.attach(failing, "static", max_executors=1, store=None)
+
+
+def test_what_cannot_be_scaled_is_refused_with_the_reason(spark: SparkSession, tmp_path: Path) -> None:
+    rate: Any = spark.readStream.format("rate").load()
+    with pytest.raises(InvalidInput, match=r"needs a running query, which .* returns, got an object of type DataFrame"):
+        tidegate.attach(rate, max_executors=2)
+    writer = rate.writeStream.format("noop").option("checkpointLocation", str(tmp_path))
+    continuous = writer.trigger(continuous="1 second").queryName("fluent").start()
+    try:
+        with pytest.raises(InvalidInput, match="query fluent has a continuous trigger"):
+            tidegate.attach(continuous, max_executors=2)
+    finally:
+        continuous.stop()
 
 
 def test_it_needs_a_most_and_a_known_policy(query: StreamingQuery) -> None:

@@ -55,7 +55,7 @@ def send(bootstrap: str, topic: str, values: list[bytes]) -> None:
     producer = confluent_kafka.Producer(settings(bootstrap))
     for value in values:
         producer.produce(topic, value, partition=0)
-    assert producer.flush(30) == 0
+    assert producer.flush(300) == 0
 
 
 def read(bootstrap: str, topic: str) -> Iterator[confluent_kafka.Message]:
@@ -63,7 +63,7 @@ def read(bootstrap: str, topic: str) -> Iterator[confluent_kafka.Message]:
     wanted = end_offsets(bootstrap, topic)[0]
     consumer = confluent_kafka.Consumer(settings(bootstrap, {"group.id": "test", "enable.auto.commit": False}))
     consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
-    yield from consumer.consume(wanted, 20)
+    yield from consumer.consume(wanted, 300)
     consumer.close()
 
 
@@ -83,10 +83,11 @@ def test_a_result_goes_to_a_topic_and_what_is_no_record_goes_aside(
         maximum=1,
         trigger=2,
         partitions=3,
+        drain=900,
         kafka=Kafka(broker.address, "ads", sink="views"),
     )
     played = Played(ysb, tmp_path / "runs.db")
-    eventually(lambda: played.heard("ysb under constant"), 120)
+    eventually(lambda: played.heard("ysb under constant"))
     send(broker.address, "ads", BAD)
     result = played.result()
     assert result["verified"] is True
@@ -117,14 +118,14 @@ def test_a_broker_that_comes_late_and_is_killed_in_the_middle_costs_time_and_no_
         maximum=1,
         trigger=2,
         partitions=2,
-        drain=120,
-        kafka=Kafka(own.address, "bids", patience=120),
+        drain=900,
+        kafka=Kafka(own.address, "bids", patience=600),
     )
     try:
         played = Played(q1, tmp_path / "runs.db")
         eventually(lambda: played.heard("waiting for the Kafka broker"))
         own.start()
-        eventually(lambda: played.heard("q1 under constant"), 120)
+        eventually(lambda: played.heard("q1 under constant"))
         time.sleep(8)
         own.kill()
         eventually(lambda: played.heard("does not answer: the query waits for it"))
@@ -152,24 +153,28 @@ def test_a_broker_that_never_comes_is_told(tmp_path: Path) -> None:
 
 
 def test_records_of_somebody_else_are_read_as_they_come(broker: Broker, tmp_path: Path, eventually: Eventually) -> None:
-    create_topic(broker.address, "foreign", 1)
     bid = {"auction": 246, "bidder": 1, "price": 100, "dateTime": "2026-01-01T00:00:00Z"}
-    send(broker.address, "foreign", [json.dumps(bid).encode()])  # before the run: none of its business
-    q2 = Experiment(
-        job="q2",
-        policy="static",
-        duration=6,
-        peak=1_000,
-        maximum=1,
-        trigger=1,
-        partitions=2,
-        kafka=Kafka(broker.address, "foreign", produce=False, sink="found"),
-    )
-    played = Played(q2, tmp_path / "runs.db")
-    eventually(lambda: played.heard("q2 under"), 120)
-    send(broker.address, "foreign", [json.dumps({**bid, "auction": n}).encode() for n in range(240, 250)])
-    result = played.result()
+    for seconds in (6, 60, 300):  # nobody says when a stranger's records end: a slow machine needs a longer run
+        topic, sink = f"foreign-{seconds}", f"found-{seconds}"
+        create_topic(broker.address, topic, 1)
+        send(broker.address, topic, [json.dumps(bid).encode()])  # before the run: none of its business
+        q2 = Experiment(
+            job="q2",
+            policy="static",
+            duration=seconds,
+            peak=1_000,
+            maximum=1,
+            trigger=1,
+            partitions=2,
+            kafka=Kafka(broker.address, topic, produce=False, sink=sink),
+        )
+        played = Played(q2, tmp_path / "runs.db")
+        eventually(lambda played=played: played.heard("q2 under"))
+        send(broker.address, topic, [json.dumps({**bid, "auction": n}).encode() for n in range(240, 250)])
+        result = played.result()
+        if result["processed"]:
+            break
     assert (result["offered"], result["processed"], result["verified"]) == (None, 10, True)
     assert (result["kafka"]["read"], result["kafka"]["produced"], result["sink"]["rows"]) == (10, None, 1)
-    rows = [part for k in range(2) if (part := end_offsets(broker.address, "found")[k])]
+    rows = [part for k in range(2) if (part := end_offsets(broker.address, sink)[k])]
     assert rows == [1]  # auction 246 = 2 * 123

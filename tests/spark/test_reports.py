@@ -334,3 +334,233 @@ def test_recorded_backlog_grows_as_it_must(recorded: list[dict[str, Any]]) -> No
     assert log.latency == pytest.approx(9.1, abs=0.1)
     assert (log.state_rows, log.state_bytes, log.rows_dropped) == (9308, 1_666_352, 0)
     assert log.watermark == "2015-07-15T00:00:12.663Z"
+
+
+# Reports that are wrong: none raises, each is counted, and what follows is right again.
+
+
+def steady(count: int, begin: int = 0) -> list[dict[str, Any]]:
+    """1000 records/s, a batch every 4 s with what arrived since the last one."""
+    return [report(4.0 * k, 4000 * k, 4000 * (k + 1), 4000 * (k + 1), id=k) for k in range(begin, begin + count)]
+
+
+def figures(log: ReportLog, now: float) -> tuple[float | None, ...]:
+    return (log.arrival_rate, log.backlog(now), log.trigger, log.duration)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, [], "report", 7, {}, {"timestamp": None}, {"timestamp": 1.7e12}, {"timestamp": "16/11/2026 02:33"}],
+)
+def test_a_report_that_says_nothing_of_time_is_skipped_and_counted(wrong: Any) -> None:
+    log = ReportLog()
+    fed(log, *steady(3))
+    before = figures(log, 8)
+    assert log.add(wrong) is None
+    assert (figures(log, 8), log.unreadable) == (before, 1)
+    assert len(log.take_problems()) == 1
+    assert log.take_problems() == ()
+
+
+def test_a_report_without_a_time_is_from_when_it_came() -> None:
+    one = report(4, 4000, 8000, 8000, id=1, spent=1.5)
+    del one["timestamp"]
+    log = ReportLog()
+    fed(log, report(0, 0, 4000, 4000))
+    batch = log.add(one, received=5.5)
+    assert batch is not None
+    assert (batch.planned, batch.finished) == (4, 5.5)
+    assert (log.trigger, log.unreadable) == (4, 1)
+
+
+@pytest.mark.parametrize(("at", "received"), [(4.0, 4 + 86_400 * 366.0), (1e9, 6.0), (100.0, 6.0)])
+def test_a_time_that_cannot_be_is_that_of_receipt(at: float, received: float) -> None:
+    log = ReportLog()
+    batch = log.add(report(at, 0, 4000, 4000, spent=1.0), received)
+    assert batch is not None
+    assert (batch.planned, log.unreadable) == (received - 1, 1)
+
+
+@pytest.mark.parametrize("received", [5.0, 6.5, 86_000.0])
+def test_a_time_that_can_be_is_kept(received: float) -> None:
+    log = ReportLog()
+    batch = log.add(report(4.0, 0, 4000, 4000, spent=1.0), received)
+    assert batch is not None
+    assert (batch.planned, log.unreadable) == (4, 0)  # a report may be read late
+
+
+def test_a_time_without_a_zone_is_utc() -> None:
+    assert seconds("1970-01-01T00:01:00") == seconds("1970-01-01T01:01:00+01:00") == 60
+    assert [seconds(odd) for odd in (None, 5, "", "soon", [])] == [None] * 5
+
+
+def test_texts_that_are_no_report() -> None:
+    log = ReportLog()
+    assert log.parse('{"batchId": 3}') == {"batchId": 3}
+    for text in ("", "{", "[]", "null", "[" * 100_000):
+        assert log.parse(text) is None
+    assert log.unreadable == 5
+
+
+def test_problems_do_not_pile_up() -> None:
+    log = ReportLog()
+    for k in range(1000):
+        log.add({"batchId": k})
+    assert (log.unreadable, len(log.problems)) == (1000, 20)
+    assert log.take_problems()[-1].startswith("report of batch 999: need a time like")
+
+
+def test_a_report_that_comes_twice_counts_once() -> None:
+    once, twice = ReportLog(), ReportLog()
+    reports = steady(5)
+    fed(once, *reports)
+    batches = fed(twice, *(one for one in reports for _ in range(2)))
+    assert [b.id for b in batches] == [0, 1, 2, 3, 4]
+    assert figures(twice, 20) == figures(once, 20) == (1000, 4000, 4, 1)
+    assert twice.unreadable == 5
+
+
+def test_a_report_that_comes_late_is_in_what_followed_already() -> None:
+    log, (a, b, c, d) = ReportLog(), steady(4)
+    batches = fed(log, a, c, b, d)
+    assert [(batch.id, batch.begin, batch.end) for batch in batches] == [
+        (0, 0, 4000),
+        (2, 8000, 12_000),
+        (3, 12_000, 16_000),
+    ]
+    assert (log.trigger, log.arrival_rate, log.backlog(12)) == (4, 1000, 0)
+
+
+def test_a_batch_that_is_rerun_after_a_restart_counts_once() -> None:
+    log = ReportLog()
+    fed(log, *steady(2))
+    (again,) = fed(log, report(20, 4000, 8000, 8000, id=1))
+    assert (again.begin, again.end) == (8000, 8000)
+    (after,) = fed(log, report(24, 8000, 24_000, 24_000, id=2))
+    assert (after.begin, after.end) == (8000, 24_000)
+
+
+def test_a_source_that_begins_anew_goes_on_counting() -> None:
+    log = ReportLog()  # the topic was deleted and made again
+    fed(log, *steady(2))
+    (batch,) = fed(log, report(8, 0, 3000, 3000, id=2))
+    assert (batch.begin, batch.end) == (8000, 11_000)
+
+
+def test_one_offset_far_ahead_is_forgotten() -> None:
+    log = ReportLog()
+    fed(log, *steady(3), report(12, 12_000, 16_000, 10**15, id=3))
+    assert log.backlog(12) == 10**15 - 16_000  # there is no knowing
+    fed(log, *steady(2, begin=4))
+    assert (log.arrival_rate, log.backlog(20)) == (1000, 0)
+
+
+def test_offsets_that_contradict_the_rows_are_not_believed() -> None:
+    log = ReportLog(base=0)
+    fed(log, *steady(2), report(8, 8000, 10**12, 10**12, id=2, rows=4000), *steady(2, begin=3))
+    assert log.batch is not None
+    assert (log.batch.begin, log.batch.end) == (16_000, 20_000)
+    assert log.take_problems() == ("report of batch 2: its offsets span 1e+12 records, but it read 4000 rows",)
+
+
+def test_a_time_far_ahead_is_forgotten() -> None:
+    wrong = report(12, 12_000, 16_000, 16_000, id=3) | {"timestamp": "2126-01-01T00:00:00Z"}
+    log = ReportLog()
+    fed(log, *steady(3), wrong, *steady(8, begin=4))
+    assert figures(log, 44) == (1000, 0, 4, 1)
+    assert log.processing_rate == pytest.approx(1000)
+
+
+def test_a_duration_far_too_long_is_forgotten() -> None:
+    log = ReportLog()
+    fed(log, *steady(3), report(12, 12_000, 16_000, 16_000, id=3, spent=10_000.0), *steady(8, begin=4))
+    assert log.processing_rate == pytest.approx(1000)
+
+
+def test_counts_that_no_source_can_have_are_unknown() -> None:
+    one = report(0, 0, 4000, 4000, rows=4000)
+    one["numInputRows"] = 1e300
+    log = ReportLog()
+    (batch,) = fed(log, one)
+    assert (batch.end, batch.rows) == (4000, 4000)  # from the offsets
+    one["numInputRows"] = -5
+    (batch,) = fed(ReportLog(), one)
+    assert batch.rows == 4000
+
+
+def test_more_records_than_can_be_counted_start_anew() -> None:
+    log = ReportLog()
+    fed(log, *(report(4.0 * k, None, "shard", rows=2**52, id=k) for k in range(3)))
+    assert log.batch is not None
+    assert log.batch.end <= 2**53
+    assert log.take_problems() == ("report of batch 2: its records are more than can be counted: counting starts anew",)
+
+
+def test_a_source_without_records_in_its_offsets_still_has_rows() -> None:
+    def delta(version: int) -> dict[str, Any]:
+        return {
+            "sourceVersion": 1,
+            "reservoirId": "a",
+            "reservoirVersion": version,
+            "index": 1,
+            "isStartingVersion": False,
+        }
+
+    log = ReportLog()
+    batches = fed(log, *(report(4.0 * k, delta(k), delta(k + 1), rows=4000, id=k) for k in range(5)))
+    assert [(b.begin, b.end, b.arrived) for b in batches] == [(4000 * k, 4000 * (k + 1), None) for k in range(5)]
+    assert (log.arrival_rate, log.backlog(20), log.latency) == (None, None, None)
+    assert log.processing_rate == pytest.approx(1000)
+    assert log.unreadable == 0
+
+
+def test_metrics_of_the_source_tell_what_waits_where_its_offset_does_not() -> None:
+    reports = [report(4.0 * k, {"v": "a"}, {"v": "b"}, rows=4000, id=k) for k in range(4)]
+    for one in reports:
+        one["sources"][0]["metrics"] = {"numBytesOutstanding": "0", "numFilesOutstanding": "0"}
+    log = ReportLog()
+    fed(log, *reports)
+    assert (log.arrival_rate, log.backlog(12)) == (1000, 0)
+
+
+def test_a_position_that_is_lost_is_told() -> None:
+    log = ReportLog()
+    fed(log, *steady(2), report(8, "?", "?", "?", id=2, rows=4000))
+    assert log.take_problems() == ("report of batch 2: its sources have no position, those of earlier reports had one",)
+    fed(log, *steady(3, begin=3))
+    assert (log.arrival_rate, log.backlog(20)) == (1000, 0)
+
+
+def test_latency_and_trigger_are_never_negative() -> None:
+    told = {"tidegate_records": {"times": [9_000, 9_500]}}
+    log = ReportLog()
+    fed(log, report(4, 0, 2000, 4000, observedMetrics=told))
+    assert log.latency == 0  # finished at 5; the clock of the producer is ahead
+    fed(log, report(2, 2000, 4000, 4000, id=1))
+    assert (log.trigger, log.latency) == (None, 0)
+
+
+@pytest.mark.parametrize("times", [[3, 2], [1, None], ["a"], 5, {"a": 1}, [float("nan")], [0] * 20_000])
+def test_creation_times_that_are_none_are_left_out(times: Any) -> None:
+    log = ReportLog()
+    (batch,) = fed(log, report(4, 0, 2000, 4000, observedMetrics={"tidegate_records": {"times": times}}))
+    assert (batch.times, log.unreadable) == ((), 1)
+
+
+@pytest.mark.parametrize("key", ["durationMs", "sources", "stateOperators", "eventTime", "observedMetrics", "batchId"])
+@pytest.mark.parametrize("value", ["x", 7, [3], {"a": {"b": 1}}, True, None, float("inf")])
+def test_every_part_may_be_anything(key: str, value: Any) -> None:
+    log = ReportLog()
+    fed(log, *steady(2))
+    (batch,) = fed(log, report(8, 8000, 12_000, 12_000, id=2) | {key: value})
+    assert (batch.planned, batch.rows) == (8, 4000)
+    fed(log, *steady(2, begin=3))
+    assert figures(log, 16) == (1000, 0, 4, 1)
+
+
+def test_a_batch_far_ahead_in_number_and_time_does_not_hide_all_that_follow() -> None:
+    wrong = report(12, 12_000, 16_000, 16_000, id=10**9) | {"timestamp": "2126-01-01T00:00:00Z"}
+    log = ReportLog()
+    fed(log, *steady(3), wrong, *steady(10, begin=4))
+    assert figures(log, 52) == (1000, 0, 4, 1)
+    assert log.unreadable == 5

@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.core import InvalidInput, QueryFailed, UnknownName
 from tidegate.traces import Request, Span
-from tidegate.traces.columns import of_lines, resolve, schema_of
+from tidegate.traces.columns import of_header, of_lines, resolve, schema_of
 from tidegate.traces.errors import translate
 from tidegate.traces.inputs import Source, find, first_line
 from tidegate.traces.job import check_request, good_rows
@@ -170,7 +170,19 @@ def test_a_column_nested_in_another_selected_one_is_an_error() -> None:
 
 
 def test_lines_that_are_not_objects_have_no_fields() -> None:
-    assert of_lines(["", "[1]", "{", '"a"', "null"]) == set()
+    assert of_lines(["", "[1]", "{", '"a"', "null", "[" * 100_000]) == set()
+
+
+def test_fields_below_many_levels_are_not_looked_for() -> None:
+    fields = of_lines(['{"a":' * 500 + "1" + "}" * 500])
+    assert max(len(path) for path in fields) == 64
+
+
+def test_headers_that_are_none_are_errors(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"^the first line 'x+\.\.\.x+' is no CSV: field larger than field limit"):
+        of_header("x" * 200_000, ",", True)
+    with pytest.raises(InvalidInput, match=r"need a first line of at most 1,048,576 bytes$"):
+        first_line(Path(put(tmp_path / "a.csv", "x" * 1_100_000)))
 
 
 def test_invalid_requests_are_errors() -> None:

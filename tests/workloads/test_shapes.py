@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tidegate.core import InvalidInput, UnknownName, Workload
 from tidegate.workloads import KINDS, NAMED, Constant, Curve, Noisy, Ramp, Shape, Steps, Wave, from_spec, named
+from tidegate.workloads.steps import sums
 
 durations, peaks = st.floats(5, 500), st.floats(10, 1e5)
 by_name = st.builds(
@@ -202,7 +203,7 @@ def test_noise_has_at_most_as_many_factors_as_a_day_has_seconds() -> None:
 def test_invalid_values() -> None:
     with pytest.raises(InvalidInput, match=r"^workload constant: need duration > 0 s, got 0$"):
         Constant(0, level=1)
-    with pytest.raises(InvalidInput, match=r"^workload constant: need duration > 0 s, got inf$"):
+    with pytest.raises(InvalidInput, match=r"^workload constant: need a duration of at most 400 days, got inf s$"):
         Constant(math.inf, level=1)
     with pytest.raises(InvalidInput, match=r"^workload wave: need rate >= 0 at all times, its lowest is -5$"):
         Wave(10, mean=5, swing=10, period=10)
@@ -226,3 +227,43 @@ def test_invalid_values() -> None:
 
 def test_all_kinds_are_registered() -> None:
     assert sorted(KINDS) == ["constant", "curve", "noisy", "ramp", "steps", "wave"]
+
+
+def test_whole_levels_are_summed_like_any_others() -> None:
+    # the sums of whole numbers take a short cut
+    levels = (3.0, 0.0, 2.0**30, 7.0)
+    assert Steps(8, levels).integral(8) == 2 * sum(levels)
+    assert sums(levels, 8) == [0.0, 6.0, 6.0, 6 + 2.0**31, 20 + 2.0**31]
+    assert sums((*levels, 0.5), 10)[-1] == 2 * (sum(levels) + 0.5)
+    # beyond 2^53 only the exact sum is rounded once
+    assert sums((2.0**52, 2.0**53, 1.0, 1.0), 4)[-1] == 2.0**52 + 2.0**53 + 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"kind": "constant", "duration": 5, "level": 1e13}, "workload constant: need at most 1e+12 records/s at all"),
+        ({"kind": "constant", "duration": 5}, "workload constant: need numbers, or lists of them, as duration, level"),
+        ({"kind": "constant", "duration": "5", "level": 1}, "workload constant: need numbers, or lists of them, as"),
+        ({"kind": "constant", "duration": 5, "level": [[1]]}, "workload constant: need numbers, or lists of them, as"),
+        ({"kind": "constant", "duration": 5, "level": 1, "x": 1}, "workload constant: need numbers, or lists of them"),
+        ({"kind": "curve", "duration": 5, "points": [1, 2]}, "workload curve: need numbers, or lists of them, as"),
+        ({"kind": "noisy", "duration": 5, "of": 3, "seed": 1, "share": 0.1}, "workload noisy: need numbers, or lists"),
+        (
+            {
+                "kind": "noisy",
+                "duration": 5,
+                "seed": 1.5,
+                "share": 0.1,
+                "of": {"kind": "constant", "duration": 5, "level": 1},
+            },
+            "workload noisy: need a whole number as seed, got 1.5",
+        ),
+        ({"kind": ["a"]}, "no kind of workload is named"),
+        ({}, "no kind of workload is named 'None'"),
+    ],
+)
+def test_specs_that_fit_no_workload(spec: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        from_spec(spec)
+    assert str(caught.value).startswith(message)

@@ -131,6 +131,11 @@ def test_the_error_for_a_gap_in_parquet_has_row_and_time() -> None:
         ("0,1\n", ": need at least two rows to determine the step, found 1"),
         ("0,0\n1,0\n", ": all rates are 0: need at least one above 0"),
         ("0\n0\n", ": all rates are 0: need at least one above 0"),
+        ("0,1\n1,1e308\n", ", line 2: need a rate of at most 1e+12 records/s, found 1e+308"),
+        ("0,1\n1e15,1\n", ", line 2: need a time within 1e+12 s of 1970, found 1e15"),
+        ("0,1\n1e-9,1\n", ": need a step of at least 0.001 s, the usual one is 1e-09"),
+        ("time,rate,rate\n0,1,2\n", ": need one column time and one column rate, found time, rate, rate"),
+        ("0,1\n" + "9" * 400 + ",1\n", ", line 2: need seconds or an ISO 8601 time, found " + "9" * 60),
     ],
 )
 def test_errors_for_invalid_csv_name_the_place(text: str, message: str) -> None:
@@ -148,6 +153,8 @@ def test_errors_for_invalid_csv_name_the_place(text: str, message: str) -> None:
         ({"time": [0, None], "rate": [1, 2]}, ", row 2: need seconds or an ISO 8601 time, found nothing"),
         ({"time": [START, None], "rate": [1, 2]}, ", row 2: need seconds or an ISO 8601 time, found nothing"),
         ({"time": [1, 0], "rate": [1, 2]}, ", row 2: need increasing times, but 0 comes after 1"),
+        ({"time": [0, 1], "rate": [1, 1e308]}, ", row 2: need a rate of at most 1e+12 records/s, found 1e+308"),
+        ({"time": [0, 1], "rate": [[1], [2]]}, ", row 1: need a finite rate >= 0 records/s, found [1]"),
         ({"time": pa.array([], pa.int64()), "rate": pa.array([], pa.int64())}, ": the file has no rows"),
     ],
 )
@@ -178,3 +185,44 @@ def test_files_of_other_kinds() -> None:
     Path("cut.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(InvalidInput, match=r"^trace cut.parquet: cannot be read as Parquet: "):
         named("trace:cut.parquet")
+
+
+@pytest.mark.parametrize("gaps", ["zero", "hold"])
+def test_a_gap_of_years_is_not_filled(gaps: str) -> None:
+    Path("day.csv").write_text("time,rate\n0,5\n1,5\n2,7\n1e9,3\n")
+    with pytest.raises(InvalidInput) as caught:
+        named(f"trace:day.csv?gaps={gaps}")
+    assert str(caught.value) == (
+        "trace day.csv, line 5: gap: 1e9 comes 1e+09 s after the previous row, which is 999,999,997 steps: "
+        "need at most 5,000,000 steps in a trace whose gaps are filled"
+    )
+
+
+def test_gaps_that_are_too_long_together_are_not_filled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidegate.workloads.trace.MOST_FILLED", 20)
+    Path("day.csv").write_text("time,rate\n0,5\n1,5\n2,7\n10,3\n18,3\n")  # 5 rows and 14 that are missing
+    assert named("trace:day.csv?gaps=zero").duration == 19
+    Path("day.csv").write_text("time,rate\n0,5\n1,5\n2,7\n10,3\n20,3\n")
+    with pytest.raises(InvalidInput, match="which is 9 steps: need at most 20 steps"):
+        named("trace:day.csv?gaps=zero")
+
+
+def test_more_lines_or_rows_than_a_trace_can_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidegate.workloads.tracefile.MOST_LINES", 2)
+    assert error_of("0,1\n1,1\n2,1\n") == "trace day.csv: need at most 2 lines, it has more: write it as Parquet"
+    monkeypatch.setattr("tidegate.workloads.tracefile.MOST_ROWS", 2)
+    name = parquet_of(time=[0, 1, 2], rate=[1, 2, 3])
+    with pytest.raises(InvalidInput, match=r"^trace day.parquet: need at most 2 rows, it has 3$"):
+        named(name)
+
+
+def test_a_parquet_file_with_two_columns_of_a_name() -> None:
+    column = pa.array([0, 1])
+    parquet.write_table(pa.table([column, column, column], names=["time", "rate", "rate"]), "day.parquet")
+    with pytest.raises(InvalidInput, match="need one column time and one column rate, found time, rate, rate"):
+        named("trace:day.parquet")
+
+
+def test_a_name_that_no_file_can_have() -> None:
+    with pytest.raises(InvalidInput, match="cannot be read: embedded null byte"):
+        named("trace:a\x00b.csv")

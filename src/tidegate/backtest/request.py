@@ -25,7 +25,7 @@ from tidegate.workloads import named
 SPARE = 1.2
 FIRST = 60.0
 #: fields of an experiment that a backtest may set
-FIELDS = ("slo", "minimum", "maximum", "initial", "trigger", "period", "price")
+FIELDS = ("slo", "safe", "minimum", "maximum", "initial", "trigger", "period", "price")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from tidegate.core import InvalidInput, ProfilePoint
+from tidegate.core.reading import shown
 
 OURS = ("executors", "rate", "latency", "saturated")
+#: most lines, executors, and records per second or seconds: what is above is no measurement
+MOST_ROWS, MOST_EXECUTORS, MOST = 10_000, 1_000_000, 1e12
 #: columns of Phoebe's published profiles; latency in ms
 PHOEBES = ("scaleOut", "avgThr", "avgLat", "isBckPres")
 
@@ -20,28 +24,41 @@ def parse(text: str) -> tuple[ProfilePoint, ...]:
     >>> parse("scaleOut,avgLat(ms),avgThr,isBckPres\\n2,1077.7,19964.9,0\\n")
     (ProfilePoint(executors=2, rate=19964.9, latency=1.0777, saturated=False),)
     """
-    lines = csv.reader(text.lstrip("\ufeff").splitlines())
-    header = [name.strip().removesuffix("(ms)") for name in next(lines, [])]
+    rows = _rows(text)
+    header = [name.strip().removesuffix("(ms)") for name in (rows.pop(0)[1] if rows else [])]
     names = next((columns for columns in (OURS, PHOEBES) if set(columns) <= set(header)), None)
     if names is None:
-        actual = ",".join(header) or "nothing"
+        actual = ",".join(header)[:100] or "nothing"
         raise InvalidInput(f"profile, line 1: need the columns {','.join(OURS)} or {','.join(PHOEBES)}, got {actual}")
     indices, unit = [header.index(name) for name in names], 1000.0 if names is PHOEBES else 1.0
-    return tuple(
-        _point(lines.line_num, row, names, indices, unit) for row in lines if any(cell.strip() for cell in row)
-    )
+    return tuple(_point(line, row, names, indices, unit) for line, row in rows if any(cell.strip() for cell in row))
+
+
+def _rows(text: str) -> list[tuple[int, list[str]]]:
+    """Lines and their cells, the header first."""
+    lines = csv.reader(text.lstrip("\ufeff").splitlines())
+    try:
+        rows = [(lines.line_num, row) for row in islice(lines, MOST_ROWS + 1)]
+    except csv.Error as error:
+        raise InvalidInput(f"profile: is no CSV: {error}") from None
+    if len(rows) > MOST_ROWS:
+        raise InvalidInput(f"profile: need at most {MOST_ROWS:,} lines, it has more")
+    return rows
 
 
 def _point(line: int, row: Sequence[str], names: Sequence[str], indices: Sequence[int], unit: float) -> ProfilePoint:
     if len(row) <= max(indices):
-        raise InvalidInput(f"profile, line {line}: need a value for each of {', '.join(names)}, got {','.join(row)!r}")
+        raise InvalidInput(
+            f"profile, line {line}: need a value for each of {', '.join(names)}, got {shown(','.join(row))}"
+        )
     cells = [row[index].strip() for index in indices]
     executors, rate, latency = (_number(line, name, cell) for name, cell in zip(names[:3], cells[:3], strict=True))
-    if executors < 1 or not executors.is_integer():
-        raise InvalidInput(f"profile, line {line}: need {names[0]} to be a whole number above 0, got {cells[0]!r}")
+    if not 1 <= executors <= MOST_EXECUTORS or not executors.is_integer():
+        rule = f"a whole number from 1 to {MOST_EXECUTORS:,}"
+        raise InvalidInput(f"profile, line {line}: need {names[0]} to be {rule}, got {shown(cells[0])}")
     saturated = {"0": False, "false": False, "1": True, "true": True}.get(cells[3].lower())
     if saturated is None:
-        raise InvalidInput(f"profile, line {line}: need {names[3]} to be 0, 1, true or false, got {cells[3]!r}")
+        raise InvalidInput(f"profile, line {line}: need {names[3]} to be 0, 1, true or false, got {shown(cells[3])}")
     return ProfilePoint(int(executors), rate, latency / unit, saturated)
 
 
@@ -50,8 +67,8 @@ def _number(line: int, name: str, cell: str) -> float:
         value = float(cell)
     except ValueError:
         value = math.nan
-    if not 0 <= value < math.inf:
-        raise InvalidInput(f"profile, line {line}: need {name} to be a number of at least 0, got {cell!r}")
+    if not 0 <= value <= MOST:
+        raise InvalidInput(f"profile, line {line}: need {name} to be a number from 0 to {MOST:g}, got {shown(cell)}")
     return value
 
 

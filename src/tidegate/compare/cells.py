@@ -19,6 +19,8 @@ from tidegate.workloads import NAMED, named
 
 #: defaults for runs on the simulators; runs on Spark use those of Experiment
 SIMULATED = {"engine": "sim", "duration": 7200.0, "slo": 30.0, "trigger": 10.0, "maximum": 8, "noise": 0.02}
+#: policies are compared as their authors published them, on any engine
+AS_PUBLISHED = {"safe": False}
 #: default peak of the load, as a share of the capacity of the maximum number of executors
 FILLED = 0.8
 TRACE = "trace:"
@@ -71,7 +73,8 @@ def _common(grid: Grid, job: Item, workload: Item, capacity: Capacity) -> dict[s
     """Fields that all runs of a job under a workload share."""
     settings = {**grid.shared, **workload.values, **job.values}
     simulated = settings.get("engine", "sim") != "spark"
-    values = {**(SIMULATED if simulated else {}), **settings, "job": job.name, "workload": workload.name}
+    defaults = {**(SIMULATED if simulated else {}), **AS_PUBLISHED}
+    values = {**defaults, **settings, "job": job.name, "workload": workload.name}
     values |= _extent(workload.name, settings)
     if simulated and "peak" not in values:
         calm = {**values, "workload": "constant", "policy": "static"}

@@ -81,7 +81,7 @@ class Folder:
     def _spec(self) -> Mapping[str, Any] | None:
         try:
             spec = json.loads((self.path / SPEC).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+        except (FileNotFoundError, ValueError, RecursionError):
             return None
         return spec if isinstance(spec, Mapping) else None
 
@@ -159,8 +159,8 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The parsed lines of a file, each with its place."""
     if not path.exists():
         return
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         try:
             yield f"{path} line {number}", dict(json.loads(line))
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, RecursionError):
             raise InvalidInput(f"{path} line {number} is no JSON: --fresh begins anew") from None

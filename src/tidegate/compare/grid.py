@@ -13,7 +13,7 @@ slo = "30s"
 
 from __future__ import annotations
 
-import tomllib
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,10 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from tidegate.core import InvalidInput, UnknownName
+from tidegate.core.reading import MOST_TOML, parse_toml, read_text, shown
 from tidegate.experiment.field_parsing import field_value, option_value, shareable
 
 LISTS = ("policies", "jobs", "workloads")
-KEYS = (*LISTS, "title", "description", "seeds", "vary", "run")
+KEYS = (*LISTS, "title", "description", "seeds", "vary", "max-runs", "run")
+#: most runs of a comparison unless `max-runs` says otherwise, and most that it can say
+MOST_RUNS, LIMIT = 20_000, 1_000_000
 #: what seeds above 0 change: the noise of load and engine, or also randomly generated patterns
 VARY = ("noise", "workload")
 
@@ -52,15 +55,8 @@ class Grid:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The values of an experiment file, unchecked."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidInput(f"cannot read the experiment {path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidInput(f"cannot read the experiment {path}: it is not text in UTF-8") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInput(f"{path} is no TOML: {error}") from None
+    """The values of an experiment file. Only size, depth and numbers are checked."""
+    return parse_toml(read_text(path, f"cannot read the experiment {path}", MOST_TOML), str(path))
 
 
 def merged(file: Mapping[str, Any], flags: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +102,8 @@ def grid(values: Mapping[str, Any], place: str) -> Grid:
             raise UnknownName(f"key ({place})", key, KEYS)
     for key in LISTS:
         if not isinstance(values.get(key), list) or not values[key]:
-            raise InvalidInput(f"{place}: need a list of names as {key}, got {values.get(key)!r}")
+            raise InvalidInput(f"{place}: need a list of names as {key}, got {shown(values.get(key))}")
+    _check_size(place, values)
     shared = _table(f"{place}: run", values.get("run", {}))
     return Grid(
         _distinct(place, "policies", [_policy(f"{place}: policies", item) for item in values["policies"]]),
@@ -120,21 +117,32 @@ def grid(values: Mapping[str, Any], place: str) -> Grid:
     )
 
 
+def _check_size(place: str, values: Mapping[str, Any]) -> None:
+    """Reject more runs than anybody means, before they are laid out: a seed too many zeros, a list pasted twice."""
+    most, seeds = values.get("max-runs", MOST_RUNS), values.get("seeds", 1)
+    if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= LIMIT:
+        raise InvalidInput(f"{place}: need max-runs to be a whole number from 1 to {LIMIT:,}, got {shown(most)}")
+    count = len(seeds) if isinstance(seeds, list) else seeds if isinstance(seeds, int) else 0
+    runs = math.prod(len(values[key]) for key in LISTS) * count
+    if runs > most:
+        raise InvalidInput(f"{place}: these are {runs:,} runs, need at most {most:,}: state max-runs to allow more")
+
+
 def _table(place: str, value: Any) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{place}: need a table of keys and values, got {value!r}")
+        raise InvalidInput(f"{place}: need a table of keys and values, got {shown(value)}")
     return value
 
 
 def _text(place: str, name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise InvalidInput(f"{place}: need text as {name}, got {value!r}")
+        raise InvalidInput(f"{place}: need text as {name}, got {shown(value)}")
     return value
 
 
 def _vary(place: str, value: Any) -> str:
-    if value not in VARY:
-        raise InvalidInput(f"{place}: need vary to be one of {', '.join(VARY)}, got {value!r}")
+    if not isinstance(value, str) or value not in VARY:
+        raise InvalidInput(f"{place}: need vary to be one of {', '.join(VARY)}, got {shown(value)}")
     return str(value)
 
 
@@ -144,7 +152,8 @@ def _seeds(place: str, value: Any) -> tuple[int, ...]:
     seeds = tuple(range(value)) if is_count else tuple(value) if isinstance(value, list) else ()
     valid = all(isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 for seed in seeds)
     if not seeds or not valid or len(set(seeds)) < len(seeds):
-        raise InvalidInput(f"{place}: need a number of seeds >= 1, or a list of different ones >= 0, got {value!r}")
+        rule = "need a number of seeds >= 1, or a list of different ones >= 0"
+        raise InvalidInput(f"{place}: {rule}, got {shown(value)}")
     return seeds
 
 
@@ -153,13 +162,13 @@ def _parsed(place: str, plain: Any, allowed: Sequence[str]) -> tuple[str, str, M
     table: Mapping[str, Any] = {"name": plain} if isinstance(plain, str) else _table(place, plain)
     name = table.get("name")
     if not isinstance(name, str) or not name:
-        raise InvalidInput(f"{place}: need a name, or a table with a name, got {plain!r}")
+        raise InvalidInput(f"{place}: need a name, or a table with a name, got {shown(plain)}")
     for key in table:
         if key not in allowed:
             raise UnknownName(f"key ({place}: {name})", key, allowed)
     label = _text(f"{place}: {name}", "label", table.get("label", _short(name)))
     if not label or "/" in label:
-        raise InvalidInput(f"{place}: {name}: need a label without '/', got {label!r}")
+        raise InvalidInput(f"{place}: {name}: need a label without '/', got {shown(label)}")
     return name, label, {key: value for key, value in table.items() if key not in ("name", "label")}
 
 

@@ -57,9 +57,13 @@ def _rest(futures: Iterable[Future[list[Done]]]) -> list[Done]:
 
 
 def _begin(do: Callable[[Any], Iterable[Any]], stop: Event) -> None:
-    """Initialise a worker. It ignores Ctrl-C, which reaches all processes of a terminal: the parent handles it."""
+    """Initialise a worker. It ignores Ctrl-C and the end of the terminal, which reach all its processes: the parent
+    handles them.
+    """
     global _task  # noqa: PLW0603, one task per worker process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _task = (do, stop)
     threading.Thread(target=_end_with_parent, daemon=True).start()

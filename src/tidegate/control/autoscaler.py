@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tidegate.control.validity import CONTROL, valid
 from tidegate.core import Decision, Guard, InvalidInput, Limits, Observation, Policy, Step, hold
+from tidegate.core.levers import rescales
 from tidegate.memory import memory, recall
 from tidegate.policies.guards.adjustments import spread
 
@@ -27,21 +29,27 @@ class Autoscaler:
 
     def decide(self, obs: Observation) -> tuple[Step, ...]:
         """The policy's wish, then one step for each guard that changed it, and the limits last."""
-        wish = self._wish(obs)
+        wish = valid(self._wish(obs))
         steps = [Step(self.name, wish)]
         for guard in self.guards:
             error = None
             try:
                 tempered = guard.temper(wish, obs)
-            except Exception as raised:  # as good as a guard that says no: nothing changes, and the reason names it
+                if tempered is not wish:
+                    tempered = valid(tempered)
+            except CONTROL:
+                raise
+            except BaseException as raised:  # as good as a guard that says no: nothing changes, and the reason names it
                 error = f"{type(raised).__name__}: {raised}"
                 tempered = hold(obs, f"the guard {guard.name} failed: {error}")
             if tempered is not wish and tempered != wish:
                 wish = tempered
                 steps.append(Step(guard.name, wish, error))
-        bounded = self._bounded(wish)
+        bounded = self._bounded(wish, obs.others)
         if bounded is not None:
             steps.append(Step("limits", bounded))
+        if obs.held and rescales(steps[-1].decision.target, obs):
+            steps.append(Step("engine", hold(obs, f"{steps[-1].decision.executors} wished, but {obs.held}")))
         return tuple(steps)
 
     def memory(self) -> dict[str, Any]:
@@ -62,12 +70,17 @@ class Autoscaler:
             return hold(obs, "the query has reported nothing yet")
         return self.policy.decide(obs)
 
-    def _bounded(self, decision: Decision) -> Decision | None:
-        target = decision.target
-        if self.limits.minimum <= target.executors <= self.limits.maximum:
+    def _bounded(self, decision: Decision, others: int) -> Decision | None:
+        """The limits are those of the application: what its other queries have counts towards them."""
+        target, limits = decision.target, self.limits
+        if limits.minimum <= target.executors + others <= limits.maximum and target.executors > 0:
             return None
-        allowed = self.limits.clamp(target.executors)
-        bound = "minimum" if allowed == self.limits.minimum else "maximum"
+        allowed = max(1, limits.clamp(target.executors + others) - others)
+        if allowed == target.executors:
+            return None
+        bound = "minimum" if allowed > target.executors else "maximum"
+        number = limits.minimum if bound == "minimum" else limits.maximum
+        shared = f", {others} of them for other queries" if others else ""
         shares = spread(target.per_operator, allowed) if target.per_operator else None
         within = replace(target, executors=allowed, per_operator=shares)
-        return Decision(within, f"{bound} {allowed}: {decision.reason}", decision.evidence)
+        return Decision(within, f"{bound} {number}{shared}: {decision.reason}", decision.evidence)

@@ -14,6 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+#: characters of a name that a message shows
+LONGEST = 80
+
 
 class TidegateError(Exception):
     """The message is a sentence for the user that names the value, the rule and the place."""
@@ -37,9 +40,12 @@ class UnknownName(InvalidInput):
 
     def __init__(self, kind: str, name: str, choices: Iterable[str]) -> None:
         names = sorted(choices)
+        name = name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
         matches = get_close_matches(name, names, n=1, cutoff=0.5)
         hint = f"; did you mean {matches[0]!r}?" if matches else ""
-        super().__init__(f"no {kind} is named {name!r}{hint} (known: {', '.join(names)})")
+        known = ", ".join(names)
+        known = known if len(known) <= 1000 else f"{known[:999]}…"
+        super().__init__(f"no {kind} is named {name!r}{hint} (known: {known})")
 
 
 class EnvironmentMissing(TidegateError):

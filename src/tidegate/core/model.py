@@ -31,6 +31,8 @@ class ExecutorSample:
     uptime: float | None = None
     #: tasks running now
     tasks: int | None = None
+    #: whether it has stopped responding, so that its other figures are not those of a working executor
+    stalled: bool = False
 
 
 @fast_init
@@ -116,6 +118,12 @@ class Observation:
     #: batches finished since the last observation
     batches: tuple[Batch, ...] = ()
     events: tuple[Event, ...] = ()
+    #: executors requested for other queries of the same application, with which this one shares its limits
+    others: int = 0
+    #: why nothing may be rescaled now, e.g. because somebody else has set the total; empty if there is no reason
+    held: str = ""
+    #: for how long the query waited before its last batch; unknown if the batch before that one is
+    pause: float | None = None
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -1,18 +1,21 @@
 """Dataclass fields that describe themselves as parameters, with default, unit, meaning and bounds.
 
-The command line lists them, the registry sets them from options, and `check` rejects values out of bounds.
+The command line lists them, the registry sets them from options, and `check` rejects values out of bounds. `typed` is
+the only place that converts options, whether they come from Python, a flag or a file.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
+from numbers import Real
 from typing import Any, TypeVar
 
+from tidegate.core import amounts
 from tidegate.core.errors import InvalidInput
 
-#: options of a policy by name: numbers, durations in seconds, or text
+#: options of a policy by name: numbers, true or false for a switch, or text, which may be an amount with its unit
 Options = Mapping[str, float | str]
 Value = TypeVar("Value", float, int, str)
 Part = TypeVar("Part")
@@ -21,7 +24,9 @@ _KEY, _PART = "parameter", "part"
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """`above` (exclusive), `least` and `most` bound a number; `choices` lists the values of a text parameter."""
+    """`above` (exclusive), `least` and `most` bound a number; `choices` lists the values of a text parameter. `live` is
+    the default in words where a policy acts on a query, if it is another one there.
+    """
 
     name: str
     default: float | str
@@ -31,6 +36,12 @@ class Parameter:
     least: float | None = None
     most: float | None = None
     choices: tuple[str, ...] = ()
+    live: str | None = None
+
+    @property
+    def switch(self) -> bool:
+        """Whether it is off (0) or on (1)."""
+        return isinstance(self.default, int) and (self.least, self.most) == (0, 1)
 
     @property
     def rule(self) -> str:
@@ -131,22 +142,79 @@ def check(thing: Any, place: str) -> None:
             raise InvalidInput(f"{place}: need {declared.rule}, got {value:g}")
 
 
-def typed(place: str, declared: Mapping[str, Parameter], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options converted to the types of the parameters' defaults.
+#: by unit: how an amount may be written, and what parses it
+_AMOUNTS: Mapping[str, tuple[str, Callable[[str], float]]] = {
+    "s": ("a duration like 90s or 3m, or a number of seconds,", amounts.duration),
+    "records/s": ("a rate like 5000, 250k or 1.2M", amounts.rate),
+    "records": ("a number of records like 5000, 250k or 1.2M", amounts.count),
+    "share": ("a share like 70% or 0.7", amounts.share),
+}
+_SWITCH = {"true": 1, "on": 1, "yes": 1, "false": 0, "off": 0, "no": 0}
+#: by unit: larger values are mistakes
+_ABSURD = {"s": (366 * 86_400.0, "a year"), "executors": (1e6, "a million"), "cores": (1e6, "a million")}
 
-    >>> typed("policy static", {"executors": Parameter("executors", 0, "", "")}, {"executors": 2.0})
-    {'executors': 2}
+
+def typed(place: str, declared: Mapping[str, Parameter], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options converted by the unit and the type of their parameters, and checked against the parameters' bounds.
+
+    >>> known = {"interval": Parameter("interval", 15.0, "s", ""), "executors": Parameter("executors", 0, "", "")}
+    >>> typed("policy mine", known, {"interval": "1m30s", "executors": 2.0})
+    {'interval': 90.0, 'executors': 2}
+    >>> typed("policy mine", known, {"executors": "few"})
+    Traceback (most recent call last):
+    tidegate.core.errors.InvalidInput: policy mine: need a whole number as executors, got 'few'
     """
     return {name: _converted(place, declared[name], value) for name, value in options.items()}
 
 
 def _converted(place: str, declared: Parameter, value: Any) -> float | str:
     if isinstance(declared.default, str):
-        return str(value)
-    if not isinstance(value, int | float):
-        raise InvalidInput(f"{place}: option {declared.name} needs a number or a duration, got {value!r}")
-    if isinstance(declared.default, int):
-        if not float(value).is_integer():
-            raise InvalidInput(f"{place}: need a whole number as {declared.name}, got {value:g}")
-        return int(value)
-    return value
+        if not isinstance(value, str):
+            raise InvalidInput(f"{place}: need text as {declared.name}, got {amounts.shown(value)}")
+        return value
+    number = _number(declared, value)
+    if number is None:
+        raise InvalidInput(f"{place}: need {_kind(declared)} as {declared.name}, got {amounts.shown(value)}")
+    if isinstance(declared.default, int) and not float(number).is_integer():
+        raise InvalidInput(f"{place}: need a whole number as {declared.name}, got {number:g}")
+    _bounded(place, declared, number)
+    return int(number) if isinstance(declared.default, int) else number
+
+
+def _number(declared: Parameter, value: Any) -> float | None:
+    """The value as a number, in the unit of the parameter; None if it is none."""
+    if isinstance(value, bool):
+        return int(value) if declared.switch else None
+    if isinstance(value, Real):
+        try:
+            return value if isinstance(value, int | float) and math.isfinite(value) else float(value)
+        except OverflowError:  # a whole number that no float can hold
+            return None
+    return _parsed(declared, value) if isinstance(value, str) else None
+
+
+def _parsed(declared: Parameter, text: str) -> float | None:
+    if declared.switch and text.strip().lower() in _SWITCH:
+        return _SWITCH[text.strip().lower()]
+    if (plain := amounts.number(text)) is not None:
+        return plain
+    try:
+        return _AMOUNTS[declared.unit][1](text)
+    except (KeyError, InvalidInput):
+        return None
+
+
+def _kind(declared: Parameter) -> str:
+    if declared.switch:
+        return "true or false, or 1 or 0,"
+    plain = "a whole number" if isinstance(declared.default, int) else "a number"
+    return _AMOUNTS[declared.unit][0] if declared.unit in _AMOUNTS else plain
+
+
+def _bounded(place: str, declared: Parameter, value: float) -> None:
+    if not declared.admits(value):
+        rule = declared.rule if declared.rule != declared.name else f"a finite number as {declared.name}"
+        raise InvalidInput(f"{place}: need {rule}, got {value:g}")
+    most, words = _ABSURD.get(declared.unit, (math.inf, ""))
+    if value > most:
+        raise InvalidInput(f"{place}: need {declared.name} <= {most:g} {declared.unit} ({words}), got {value:g}")

@@ -137,6 +137,8 @@ class SparkDeployment:
             requested=e.first,
             on_progress=feed.report,
             batch_limit=feed if isinstance(feed, Embedded) else None,
+            maximum=e.maximum,
+            keep_observed=True,
         )
         return SparkEngine(self.host.spark, self.query, watching)
 

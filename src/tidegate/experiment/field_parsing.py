@@ -8,6 +8,7 @@ from typing import Any, get_args, get_type_hints
 
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.core.amounts import duration, rate
+from tidegate.core.reading import shown
 from tidegate.experiment.settings import Experiment
 
 #: fields that may be written as durations
@@ -43,20 +44,13 @@ def field_value(place: str, name: str, value: Any) -> Any:
 
 
 def option_value(place: str, name: str, value: Any) -> float | str:
-    """Parse an option of a policy: a number, a duration in seconds, or text. The policy itself checks the value.
+    """Check that a value can be an option of a policy. Only the policy knows its unit: `presets` parses it.
 
-    >>> option_value("x.toml", "down-window", "1m"), option_value("x.toml", "pause", "in")
-    (60.0, 'in')
+    >>> option_value("x.toml", "down-window", "1m"), option_value("x.toml", "ceiling", False)
+    ('1m', False)
     """
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InvalidInput(f"{place}: need a number or text as option {name}, got {value!r}")
-    if not isinstance(value, str):
-        return value
-    for parse in (float, duration):
-        try:
-            return parse(value)
-        except (ValueError, InvalidInput):
-            continue
+    if not isinstance(value, int | float | str):
+        raise InvalidInput(f"{place}: need a number or text as option {name}, got {shown(value)}")
     return value
 
 
@@ -78,5 +72,5 @@ def _typed(place: str, name: str, value: Any) -> Any:
     kind = next(candidate for candidate in (bool, int, float, str) if candidate in (hint, *get_args(hint)))
     fits = isinstance(value, int | float if kind is float else kind) and (kind is bool) == isinstance(value, bool)
     if not fits or (kind is float and not math.isfinite(value)):
-        raise InvalidInput(f"{place}: need {TYPE_NAMES[kind]} as {name}, got {value!r}")
+        raise InvalidInput(f"{place}: need {TYPE_NAMES[kind]} as {name}, got {shown(value)}")
     return float(value) if kind is float else value

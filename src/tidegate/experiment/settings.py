@@ -9,7 +9,8 @@ from typing import Any
 
 from tidegate.control import Autoscaler
 from tidegate.core import InvalidInput, UnknownName
-from tidegate.presets import autoscaler
+from tidegate.experiment.bounds import check_bounds
+from tidegate.presets import autoscaler, need_profile, parsed_options
 from tidegate.runs import KafkaSettings, RunSpec
 from tidegate.sim.batch_model import model
 from tidegate.sim.papers import paper_query
@@ -40,14 +41,17 @@ class Experiment(RunSpec):
     duration: float = 180.0
     peak: float = 100_000.0
     trigger: float = 4.0
+    safe: bool = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "options", parsed_options(self.policy, self.options))
         for kind, value, choices in (("engine", self.engine, ENGINES), ("mode", self.mode, MODES)):
             if value not in choices:
                 raise UnknownName(kind, value, choices)
         for name in ("duration", "peak", "slo", "trigger", "period"):
             if not getattr(self, name) > 0:
                 raise InvalidInput(f"run: need {name} > 0, got {getattr(self, name):g}")
+        check_bounds(self)
         if self.mode == "native" and self.engine != "spark":
             raise InvalidInput(f"run: mode native is Spark's own dynamic allocation, engine {self.engine} has none")
         if self.failures and self.engine == "spark":
@@ -108,7 +112,10 @@ class Experiment(RunSpec):
         return {"name": self._jobs().job(self.job).events, "seed": self.seed, "rate": self.peak, "skew": self.skew}
 
     def autoscaler(self) -> Autoscaler:
-        return autoscaler(self.policy, self.limits, self.options)
+        simulated, slo = self.engine != "spark", self.slo if self.safe else None
+        if not simulated:
+            need_profile(self.policy, self.options)
+        return autoscaler(self.policy, self.limits, self.options, slo=slo, simulated=simulated)
 
     def allocation(self) -> dict[str, str]:
         """Spark's settings for mode `native`: dynamic allocation with its own defaults, within the limits.

@@ -56,7 +56,7 @@ class HpaCpu:
         self._cpu.update(obs.time, self.window, loads)
 
     def _load(self, executor: ExecutorSample) -> float | None:
-        ready = executor.uptime is None or executor.uptime >= self.readiness
+        ready = not executor.stalled and (executor.uptime is None or executor.uptime >= self.readiness)
         return (executor.cpu if executor.cpu is not None else executor.busy) if ready else None
 
     def decide(self, obs: Observation) -> Decision:

@@ -18,7 +18,7 @@ AVERAGE = 120.0
 class Profiled:
     """Builds a forecast and a profile from observations. `profile` is the text of an initial profile, or empty."""
 
-    profile: str = parameter("", "file", "CSV with executors,rate,latency,saturated; without one it is learned")
+    profile: str = parameter("", "file", "CSV with executors,rate,latency,saturated; required, except in simulations")
     forecaster: str = parameter("chooser", "", "name of the forecaster (see docs/forecasts.md)")
     capacity: ProfileCapacity = field(init=False)
     outlook: Outlook = field(init=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tidegate.core import Decision, InvalidInput, Limits, Observation, check, parameter
+from tidegate.core import Decision, InvalidInput, Limits, Observation, Options, check, parameter
 from tidegate.policies.entry import AS_IS, Entry
 
 
@@ -34,6 +34,8 @@ class Static:
         return Decision(self.executors, f"always {self.executors}", {"executors": float(self.executors)})
 
 
+#: the number is the user's, so that no backlog is a reason for another one
+FIXED: Options = {**AS_IS, "late": 0.0, "catching-up": 0.0}
 NAMES = {
-    "static": Entry("always the same number (0: the maximum)", "every comparison's baseline", Static, AS_IS),
+    "static": Entry("always the same number (0: the maximum)", "every comparison's baseline", Static, FIXED),
 }

@@ -22,6 +22,7 @@ from tidegate.core import (
     typed,
 )
 from tidegate.policies.guards import GuardSettings
+from tidegate.policies.guards.settings import live_defaults
 
 #: creates a guard of a plug-in
 MakeGuard = Callable[[], Guard]
@@ -53,24 +54,38 @@ class Preset:
         own, common = _parameters(self.policy), {**parameters(GuardSettings), GUARDS.name: GUARDS}
         return {name: self._with_default(parameter) for name, parameter in common.items() if name not in own}
 
-    def make(self, name: str, limits: Limits, options: Options, guards: Mapping[str, MakeGuard]) -> Autoscaler:
-        """A new autoscaler. Two calls share no state."""
+    def make(
+        self,
+        name: str,
+        limits: Limits,
+        options: Options,
+        guards: Mapping[str, MakeGuard],
+        slo: float | None = None,
+    ) -> Autoscaler:
+        """A new autoscaler. Two calls share no state. With an SLO, guards have their defaults for live queries; those
+        that this preset sets itself stay as they are.
+        """
         own, common = self.own, self.guards
-        available = {**own, **common}
-        for key in options:
-            if key not in available:
-                raise UnknownName(f"option of policy {name}", key, available)
-        defaults = {key: parameter.default for key, parameter in available.items()}
-        values = typed(f"policy {name}", available, {**defaults, **options})
+        defaults = {key: parameter.default for key, parameter in {**own, **common}.items()}
+        values = {**defaults, **self.live(slo), **self.parsed(name, options)}
         policy = self._policy(limits, {key: values[key] for key in own})
-        settings = build(GuardSettings, {key: values[key] for key in common})
-        further = _further(name, str(values.get(GUARDS.name, "")), guards)
-        return Autoscaler(policy, limits, settings.chain(further), name=name)
+        return Autoscaler(policy, limits, chain(name, {key: values[key] for key in common}, guards), name=name)
+
+    def parsed(self, name: str, options: Options) -> dict[str, Any]:
+        """Options as plain values, in the units of their parameters. Unknown and invalid ones are refused."""
+        return parsed(f"policy {name}", {**self.own, **self.guards}, options)
+
+    def live(self, slo: float | None) -> Options:
+        """Defaults of the guards that depend on the SLO of a live query."""
+        if slo is None:
+            return {}
+        common = self.guards
+        return {key: value for key, value in live_defaults(slo).items() if key in common and common[key].live}
 
     def _with_default(self, parameter: Parameter) -> Parameter:
         if parameter.name not in self.defaults:
             return parameter
-        return replace(parameter, default=self.defaults[parameter.name])
+        return replace(parameter, default=self.defaults[parameter.name], live=None)
 
     def _policy(self, limits: Limits, options: dict[str, Any]) -> Policy:
         kind: Any = self.policy
@@ -81,6 +96,19 @@ class Preset:
             options[PROFILE] = _text(options[PROFILE])
         policy: Policy = build(kind, options, **arguments)
         return policy
+
+
+def parsed(place: str, available: Mapping[str, Parameter], options: Options) -> dict[str, Any]:
+    for key in options:
+        if key not in available:
+            raise UnknownName(f"option of {place}", str(key), available)
+    return typed(place, available, options)
+
+
+def chain(name: str, values: Options, guards: Mapping[str, MakeGuard]) -> tuple[Guard, ...]:
+    """The guards of a policy, from the values of all their options."""
+    further = _further(name, str(values.get(GUARDS.name, "")), guards)
+    return build(GuardSettings, values).chain(further)
 
 
 def _text(path: str) -> str:
@@ -97,9 +125,13 @@ def _has_parameters(kind: Any) -> bool:
     return isinstance(kind, type) and hasattr(kind, "__dataclass_fields__")
 
 
-@cache
 def _parameters(kind: Any) -> dict[str, Parameter]:
-    return parameters(kind) if _has_parameters(kind) else {}
+    return _of_class(kind) if _has_parameters(kind) else {}
+
+
+@cache
+def _of_class(kind: Any) -> dict[str, Parameter]:
+    return parameters(kind)
 
 
 def _further(policy: str, option: str, available: Mapping[str, MakeGuard]) -> list[Guard]:

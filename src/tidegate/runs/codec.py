@@ -19,8 +19,10 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tidegate.core import InvalidInput
+from tidegate.core.reading import shown
+from tidegate.core.redaction import redacted
 from tidegate.runs.result import RunResult
-from tidegate.runs.spec import RunSpec
+from tidegate.runs.spec import KafkaSettings, RunSpec
 from tidegate.score.figures import Figures
 
 T = TypeVar("T", RunSpec, RunResult)
@@ -59,11 +61,12 @@ def decode(kind: type[T], values: Any, place: str) -> T:
     if not isinstance(values, Mapping):
         raise InvalidInput(f"{place}: need an object, got {type(values).__name__}")
     if not isinstance(version := values.get("version", 0), int) or version > VERSION:
-        raise InvalidInput(f"{place}: written by a later version of Tidegate ({version}; this one reads {VERSION})")
+        later = f"({shown(version)}; this one reads {VERSION})"
+        raise InvalidInput(f"{place}: written by a later version of Tidegate {later}")
     try:
         built: T = _built(kind, _current(kind, values))
         return built
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise InvalidInput(f"{place}: no {kind.__name__} that Tidegate wrote: {error}") from None
 
 
@@ -79,6 +82,8 @@ def _current(kind: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     kind: Any = type(value)
+    if isinstance(value, KafkaSettings):
+        return _kafka(value)
     if is_dataclass(kind):
         names: tuple[str, ...] = _names(kind)  # type: ignore[arg-type]
         return {name: _plain(getattr(value, name)) for name in names}
@@ -87,6 +92,13 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     return value
+
+
+def _kafka(value: KafkaSettings) -> dict[str, Any]:
+    """Without secrets. Where there are no options there is no key for them, as in earlier versions."""
+    plain = {name: getattr(value, name) for name in _names(KafkaSettings)}
+    options = redacted(plain.pop("options"))
+    return {**plain, "options": options} if options else plain
 
 
 def _built(kind: Any, values: Mapping[str, Any]) -> Any:
@@ -106,7 +118,7 @@ def _typed(hint: Any, value: Any) -> Any:
         return tuple(_typed(inner[0], item) for item in value)
     if is_dataclass(origin):
         if not isinstance(value, Mapping):
-            raise TypeError(f"need an object for {hint}, got {value!r}")
+            raise TypeError(f"need an object for {hint}, got {shown(value)}")
         return _built(origin, value)
     return _checked(origin, value)
 
@@ -118,7 +130,7 @@ def _checked(kind: Any, value: Any) -> Any:
     if kind in (bool, str, float, int, Mapping) and (
         not isinstance(value, kind) or (kind is int and isinstance(value, bool))
     ):
-        raise TypeError(f"need {WORDS[kind]}, got {value!r}")
+        raise TypeError(f"need {WORDS[kind]}, got {shown(value)}")
     return value
 
 

@@ -22,6 +22,8 @@ class KafkaSettings:
     sink: str | None = None
     #: how long to wait for a broker that does not answer, s
     patience: float = 60.0
+    #: of Kafka's clients, see `kafka.options`; they may have secrets, which `encode` hides
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name, value in (("bootstrap", self.bootstrap), ("topic", self.topic)):
@@ -56,6 +58,8 @@ class RunSpec:
     initial: int | None = None
     #: records may take this long
     slo: float = 10.0
+    #: whether guards keep the policy from scaling in while records are late; else the policy is as published
+    safe: bool = False
     #: of the records, and of what a simulator draws
     seed: int = 0
     #: how unevenly keys are spread

@@ -21,6 +21,12 @@ from typing import Any
 
 from tidegate.capacity.microbatch import Layout
 from tidegate.core import InvalidInput, UnknownName, check, parameter
+from tidegate.core.reading import parse_json, read_text, shown
+
+#: keys of a model that are no numbers
+TEXTS = frozenset({"job", "origin"})
+#: bounds of a model: a day, and what no cluster has
+DAY, MANY = 86_400, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,31 +39,35 @@ class BatchModel:
     """
 
     job: str
-    fixed: float = parameter(0.3, "s", "time of a batch without tasks: planning and commit", least=0)
-    overhead: float = parameter(0.02, "s", "time of a wave of tasks apart from records", least=0)
-    cost: float = parameter(1e-5, "s", "time of a slot for a record", above=0)
-    tasks: int = parameter(12, "", "tasks of each stage: its partitions", least=1)
-    stages: int = parameter(1, "", "stages of a batch", least=1)
+    fixed: float = parameter(0.3, "s", "time of a batch without tasks: planning and commit", least=0, most=DAY)
+    overhead: float = parameter(0.02, "s", "time of a wave of tasks apart from records", least=0, most=DAY)
+    cost: float = parameter(1e-5, "s", "time of a slot for a record", above=0, most=DAY)
+    tasks: int = parameter(12, "", "tasks of each stage: its partitions", least=1, most=MANY)
+    stages: int = parameter(1, "", "stages of a batch", least=1, most=MANY)
     #: of the work, what is done in the first stage; and what it passes on for a record
     first: float = parameter(1.0, "share", "of the work in the first stage", least=0, most=1)
-    passed: float = parameter(1.0, "", "records that the first stage passes on for each it reads", least=0)
-    skew: float = parameter(0.0, "share", "by how much the largest partition exceeds the mean", least=0)
-    cores: int = parameter(1, "", "slots of an executor", least=1)
+    passed: float = parameter(1.0, "", "records that the first stage passes on for each it reads", least=0, most=1e12)
+    skew: float = parameter(0.0, "share", "by how much the largest partition exceeds the mean", least=0, most=MANY)
+    cores: int = parameter(1, "", "slots of an executor", least=1, most=MANY)
     cpu: float = parameter(0.95, "share", "of a slot's time that its CPU is busy", above=0, most=1)
     idle: float = parameter(0.02, "share", "CPU of an executor without tasks", least=0, most=1)
-    startup: float = parameter(4.0, "s", "from asking for an executor until it can be used", least=0)
+    startup: float = parameter(4.0, "s", "from asking for an executor until it can be used", least=0, most=DAY)
     leave: float = parameter(
-        2.0, "s", "for which executors that must go and have no more tasks are still there", least=0
+        2.0, "s", "for which executors that must go and have no more tasks are still there", least=0, most=DAY
     )
     cold: float = parameter(
-        1.0, "s", "in which a new executor loads and compiles: its first batch waits for it", least=0
+        1.0, "s", "in which a new executor loads and compiles: its first batch waits for it", least=0, most=DAY
     )
-    reload: float = parameter(0.0, "s", "by which the batch after a loss of executors is longer: state loaded", least=0)
+    reload: float = parameter(
+        0.0, "s", "by which the batch after a loss of executors is longer: state loaded", least=0, most=DAY
+    )
     #: below 0 where it is faster, as under a quota that holds only after a while
-    young: float = parameter(0.0, "share", "by how much an executor that has done nothing needs more time", above=-1)
-    fade: float = parameter(60.0, "s", "of work after which 63 % of that has gone", above=0)
+    young: float = parameter(
+        0.0, "share", "by how much an executor that has done nothing needs more time", above=-1, most=MANY
+    )
+    fade: float = parameter(60.0, "s", "of work after which 63 % of that has gone", above=0, most=MANY)
     noise: float = parameter(0.03, "share", "by how much the machine's pace varies, up and down", least=0, most=0.25)
-    state: float = parameter(0.0, "rows", "of state for each record a second", least=0)
+    state: float = parameter(0.0, "rows", "of state for each record a second", least=0, most=1e12)
     #: where the numbers come from
     origin: str = ""
 
@@ -101,10 +111,7 @@ def text(model: BatchModel) -> str:
 
 def parse(found: str, place: str) -> BatchModel:
     """A model from JSON; unknown keys and values out of bounds are refused with the place."""
-    try:
-        values = json.loads(found)
-    except ValueError as error:
-        raise InvalidInput(f"{place}: no JSON: {error}") from None
+    values = parse_json(found, place)
     if not isinstance(values, Mapping) or not isinstance(values.get("job"), str):
         raise InvalidInput(f"{place}: need an object with the key 'job', got {found.strip()[:40]!r}")
     return _model(dict(values), place)
@@ -114,10 +121,15 @@ def _model(values: dict[str, Any], place: str) -> BatchModel:
     known = {one.name: one for one in fields(BatchModel)}
     for key, value in values.items():
         if key not in known:
-            raise UnknownName(f"key of the model {place}", key, known)
-        if key not in {"job", "origin"} and (isinstance(value, bool) or not isinstance(value, int | float)):
-            raise InvalidInput(f"{place}: need a number for {key}, got {value!r}")
-    return BatchModel(**values)
+            raise UnknownName(f"key of the model {place}", key[:60], known)
+        if key in TEXTS and not isinstance(value, str):
+            raise InvalidInput(f"{place}: need text for {key}, got {shown(value)}")
+        if key not in TEXTS and (isinstance(value, bool) or not isinstance(value, int | float)):
+            raise InvalidInput(f"{place}: need a number for {key}, got {shown(value)}")
+        if isinstance(known[key].default, int) and value != int(value):
+            raise InvalidInput(f"{place}: need a whole number for {key}, got {value:g}")
+    wholes = {key: int(value) for key, value in values.items() if isinstance(known[key].default, int)}
+    return BatchModel(**{**values, **wholes})
 
 
 def bundled() -> dict[str, str]:
@@ -140,10 +152,7 @@ def model(name: str) -> BatchModel:
     path = Path(name)
     if path.suffix != ".json":
         raise UnknownName("model", name, [*sorted(bundled()), "FILE.json"])
-    try:
-        return parse(path.read_text(encoding="utf-8"), f"model {name}")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"model {name}: cannot be read: {error}") from None
+    return parse(read_text(path, f"model {name}: cannot be read"), f"model {name}")
 
 
 #: records: what no batch ever has

@@ -65,6 +65,10 @@ def check(model: BatchModel, recording: Recording) -> Verdict:
     arrivals = recording.arrivals()
     real, simulated = _real(recording), play(model, recording, arrivals)
     until = min(recording.until, recording.batches[-1].planned + recording.batches[-1].took)
+    for batches, whose in ((real, "the run has"), (simulated, f"the model of {model.job} gives")):
+        if until < WINDOW or not np.any(batches.finished.times <= until):
+            span = f"within {until:g} s, and need {WINDOW:g} s at least"
+            raise InvalidInput(f"validate {recording.name}: {whose} too few batches that end {span}")
     figures = zip(FIGURES, _figures(real, arrivals, until), _figures(simulated, arrivals, until), strict=True)
     return Verdict(
         recording.name,
@@ -129,11 +133,15 @@ def _figures(run: BatchTimes, arrivals: Cumulative, until: float) -> Iterable[fl
 
 
 def _batch_error(model: BatchModel, recording: Recording) -> float:
-    adapted = replace(model, tasks=recording.layout.tasks)
-    return median(abs(predicted(adapted, row) / row.batch.took - 1) for row in rows_of(recording))
+    adapted, rows = replace(model, tasks=recording.layout.tasks), rows_of(recording)
+    if not rows:
+        raise InvalidInput(f"validate {recording.name}: need a batch with executors after the first one, it has none")
+    return median(abs(predicted(adapted, row) / row.batch.took - 1) for row in rows)
 
 
 def _throughput_error(real: Finished, simulated: Finished, until: float) -> float:
     edges = np.arange(0.0, until + 1e-9, WINDOW)
     measured, replayed = (np.diff(np.interp(edges, [0.0, *run.times], [0.0, *run.ends])) for run in (real, simulated))
-    return median(float(abs(y / x - 1)) for x, y in zip(measured, replayed, strict=True) if x > 0)
+    errors = [float(abs(y / x - 1)) for x, y in zip(measured, replayed, strict=True) if x > 0]
+    # nothing was measured but in the rest after the last whole window
+    return median(errors) if errors else float(np.any(replayed > 0))

@@ -215,6 +215,7 @@ class MicroBatchEngine:
             latency=log.latency,
             trigger=log.trigger,
             batch_duration=log.duration,
+            pause=log.pause,
             ceiling=None if last is None else self._model.ceiling,
             state_rows=round(self._model.state * (rate or 0.0)) if self._model.state else None,
             rerun_tasks=self._reruns,

@@ -29,6 +29,12 @@ def _slowness(seed: int, noise: float) -> tuple[float, ...]:
     return tuple(1 + noise * draw for draw in draws(seed))
 
 
+@lru_cache(maxsize=64)
+def _round_trip(seed: int, noise: float) -> float:
+    """Seconds of work that are done while every draw is used once."""
+    return math.fsum(SLOT / slowness for slowness in _slowness(seed, noise))
+
+
 @dataclass(frozen=True, slots=True)
 class Pace:
     """Work in a slot of time takes `1 + noise * draw` times its nominal time. `draw` is between -2 and 2.
@@ -49,6 +55,10 @@ class Pace:
         if not self.noise:
             return time + work
         slow = _slowness(self.seed, self.noise)
+        round_trip = _round_trip(self.seed, self.noise)
+        if work > round_trip:  # whole rounds of draws at once, however many years they last
+            rounds = math.floor(work / round_trip)
+            time, work = time + rounds * DRAWS * SLOT, work - rounds * round_trip
         slot = int(time / SLOT)
         while True:
             end = (slot + 1) * SLOT
@@ -62,5 +72,9 @@ class Pace:
         """Seconds of work that can be done between two times."""
         if not self.noise or end <= begin:
             return max(0.0, end - begin)
+        rounds = math.floor((end - begin) / (DRAWS * SLOT))
+        if rounds:
+            end -= rounds * DRAWS * SLOT
+            return rounds * _round_trip(self.seed, self.noise) + self.worth(begin, end)
         slots = range(int(begin / SLOT), math.ceil(end / SLOT))
         return math.fsum((min(end, (k + 1) * SLOT) - max(begin, k * SLOT)) / self.slowness(k) for k in slots)

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from itertools import pairwise
+from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from tidegate.core import InvalidInput, Observation, Tick
+from tidegate.core.checked_fields import CheckedFields, number
+from tidegate.core.reading import parse_json, read_text, shown
 from tidegate.runs import RunSpec
 from tidegate.score.trace import Cumulative
 from tidegate.sim.batch_model import UNLIMITED
 from tidegate.workloads import from_spec
+from tidegate.workloads.shape import LONGEST
 
 #: decimal digits of recorded times
 MILLI = 3
 #: conditions of a run that are stored with the recording
 ABOUT = ("workload", "peak", "policy", "quota", "grace", "seed", "duration")
+
+#: most bytes, batches and executors of a recording, tasks of a stage, and records that a float counts exactly
+MOST_BYTES, MOST_BATCHES, MOST_EXECUTORS, MOST_TASKS, MOST_RECORDS = 64 << 20, 1_000_000, 100_000, 1_000_000, 2.0**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,20 +252,102 @@ def text(recording: Recording) -> str:
     return f'{lead[:-2]},\n "lives": {lifetimes},\n "batches": [\n  {rows}\n ]\n}}\n'
 
 
+def read(path: Path) -> Recording:
+    """A recording from a file of `tidegate record`."""
+    return parse(read_text(path, f"{path}: cannot be read", MOST_BYTES), str(path))
+
+
 def parse(text: str, place: str) -> Recording:
-    """Reads a recording that `text` wrote."""
+    """Reads a recording that `text` wrote. What no run can have is refused, so that whoever uses it need not ask."""
+    what = f"{place}: this is no recording that Tidegate wrote"
+    values = CheckedFields.of(what, parse_json(text, what), [field.name for field in fields(Recording)])
+    until = values.number("until", 0.001, LONGEST)
+    trigger = values.number("trigger", 0.0, LONGEST)
+    if 0 < trigger < until / MOST_BATCHES:
+        raise InvalidInput(f"{what}: need at most {MOST_BATCHES:,} triggers, {until:g} s have more of {trigger:g} s")
+    workload = values.table("workload")
+    if workload is not None:
+        _check_workload(what, workload)
+    return Recording(
+        name=values.text("name"),
+        job=values.text("job"),
+        trigger=trigger,
+        limit=values.number("limit", 1.0, UNLIMITED),
+        until=until,
+        layout=_parse_layout(what, values.table("layout")),
+        lives=tuple(_lifetime(what, life) for life in values.items("lives", MOST_EXECUTORS)),
+        batches=_in_order(what, tuple(_batch(what, batch) for batch in values.items("batches", MOST_BATCHES))),
+        startups=_seconds(what, values, "startups"),
+        leaves=_seconds(what, values, "leaves"),
+        loads=tuple(_pair(what, pair) for pair in values.items("loads", MOST_BATCHES)),
+        workload=workload,
+        about=values.table("about"),
+    )
+
+
+def _check_workload(place: str, spec: Mapping[str, Any]) -> None:
     try:
-        values = json.loads(text)
-        return Recording(
-            **{
-                **values,
-                "layout": StageLayout(**values["layout"]),
-                "lives": tuple(Lifetime(*life) for life in values["lives"]),
-                "batches": tuple(RecordedBatch(*batch) for batch in values["batches"]),
-                "loads": tuple((busy, cpu) for busy, cpu in values["loads"]),
-                "startups": tuple(values["startups"]),
-                "leaves": tuple(values["leaves"]),
-            }
-        )
-    except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"{place}: this is no recording that Tidegate wrote: {error}") from None
+        from_spec(spec)
+    except InvalidInput as error:
+        raise InvalidInput(f"{place}: {error}") from None
+
+
+def _parse_layout(place: str, values: Mapping[str, Any] | None) -> StageLayout:
+    layout = CheckedFields.of(f"{place}: layout", values, [field.name for field in fields(StageLayout)])
+    return StageLayout(
+        tasks=layout.whole("tasks", 1, MOST_TASKS),
+        stages=layout.whole("stages", 1, MOST_TASKS),
+        first=layout.number("first", 0.0, 1.0),
+        passed=layout.number("passed", 0.0, MOST_RECORDS),
+        cores=layout.whole("cores", 1, MOST_TASKS),
+    )
+
+
+def _lifetime(place: str, values: Any) -> Lifetime:
+    came, went = _row(f"{place}: lives", values, 2)
+    life = Lifetime(
+        number(place, "came", came, (-LONGEST, LONGEST)),
+        None if went is None else number(place, "went", went, (-LONGEST, LONGEST)),
+    )
+    if life.went is not None and life.went < life.came:
+        raise InvalidInput(f"{place}: need executors that went after they came, got {life.came:g}, {life.went:g}")
+    return life
+
+
+def _batch(place: str, values: Any) -> RecordedBatch:
+    planned, took, begin, end, arrived = _row(f"{place}: batches", values, 5)
+    batch = RecordedBatch(
+        number(place, "planned", planned, (-LONGEST, LONGEST)),
+        number(place, "took", took, (0.001, LONGEST)),
+        number(place, "begin", begin, (0, MOST_RECORDS)),
+        number(place, "end", end, (0, MOST_RECORDS)),
+        None if arrived is None else number(place, "arrived", arrived, (0, MOST_RECORDS)),
+    )
+    if batch.records < 1:
+        raise InvalidInput(f"{place}: need batches with records, got one from {batch.begin:g} to {batch.end:g}")
+    return batch
+
+
+def _in_order(place: str, batches: tuple[RecordedBatch, ...]) -> tuple[RecordedBatch, ...]:
+    for earlier, later in pairwise(batches):
+        if later.planned < earlier.planned or later.begin < earlier.begin:
+            raise InvalidInput(
+                f"{place}: need batches in order, the one planned at {later.planned:g} s with records from "
+                f"{later.begin:g} comes after the one at {earlier.planned:g} s with records from {earlier.begin:g}"
+            )
+    return batches
+
+
+def _seconds(place: str, values: CheckedFields, name: str) -> tuple[float, ...]:
+    return tuple(number(place, name, value, (0.0, LONGEST)) for value in values.items(name, MOST_BATCHES))
+
+
+def _pair(place: str, values: Any) -> tuple[float, float]:
+    busy, cpu = _row(f"{place}: loads", values, 2)
+    return number(place, "busy", busy, (0.0, 1000.0)), number(place, "cpu", cpu, (0.0, 1000.0))
+
+
+def _row(place: str, values: Any, count: int) -> Sequence[Any]:
+    if not isinstance(values, list) or len(values) != count:
+        raise InvalidInput(f"{place}: need rows of {count} values, got {shown(values)}")
+    return values

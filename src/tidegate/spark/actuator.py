@@ -39,6 +39,10 @@ class _State:
     #: executors being removed, which Spark may still list
     leaving: set[str] = field(default_factory=set)
     events: list[Event] = field(default_factory=list)
+    #: the total that Spark kept when it was last read or declared; None if Spark does not show it
+    total: int | None = None
+    #: whether a request is being carried out, during which the total changes in steps
+    applying: bool = False
 
 
 class Actuator:
@@ -58,7 +62,7 @@ class Actuator:
         self._driver, self._executors, self._boundary = driver, executors, boundary
         self.pace = pace
         self._wake = threading.Event()
-        self._state = _State(len(executors()) if requested is None else requested)
+        self._state = _State(len(executors()) if requested is None else requested, total=driver.requested_total())
         self._thread = threading.Thread(target=self._work, name="tidegate-actuator", daemon=True)
         self._thread.start()
 
@@ -98,6 +102,28 @@ class Actuator:
             events.append(Event(now, "ScaleTimeout", message))
         return events
 
+    def foreign_total(self) -> int | None:
+        """A total that somebody else has declared since the last call; None if nobody has."""
+        with self._state.lock:
+            if self._state.applying or self._wake.is_set():
+                return None
+            before = self._state.total
+        now = self._driver.requested_total()
+        with self._state.lock:
+            if self._state.applying or self._wake.is_set() or now is None or now == before:
+                return None
+            self._state.total = now
+            return None if before is None else now
+
+    def adopt(self, executors: int) -> None:
+        """Take a total that somebody else has declared as the requested one."""
+        with self._state.lock:
+            self._state.requested, self._state.since = executors, time.monotonic()
+
+    def repeat(self) -> None:
+        """Declare the requested total again."""
+        self._wake.set()
+
     def close(self) -> None:
         with self._state.lock:
             self._state.closed = True
@@ -108,13 +134,25 @@ class Actuator:
     def _work(self) -> None:
         while True:
             self._wake.wait()
-            self._wake.clear()
+            with self._state.lock:
+                self._state.applying = True
+                self._wake.clear()
             if self._closed:
                 return
             try:
                 self._apply()
             except Exception as error:  # a refusal by the cluster manager must not end the thread
                 self._failed(error)
+            finally:
+                self._applied()
+
+    def _applied(self) -> None:
+        try:
+            total = self._driver.requested_total()
+        except Exception:
+            total = None
+        with self._state.lock:
+            self._state.total, self._state.applying = total, False
 
     @property
     def _closed(self) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from pyspark.sql import SparkSession
@@ -32,8 +32,10 @@ from tidegate.core import (
 from tidegate.spark.actuator import Actuator
 from tidegate.spark.listener import ProgressListener
 from tidegate.spark.meter import CpuMeter, SlotMeter
-from tidegate.spark.ownership import Ownership
+from tidegate.spark.pool import Membership
+from tidegate.spark.report import parsed
 from tidegate.spark.reports import ReportLog
+from tidegate.spark.stalls import StallMeter
 
 #: called with the progress report of every batch that ran
 OnProgress = Callable[[Mapping[str, Any]], None]
@@ -62,44 +64,69 @@ class Watching:
     requested: int | None = None
     on_progress: OnProgress = field(default=lambda report: None)
     batch_limit: BatchLimit | None = None
+    #: the most executors that the application may have, for the sum over several queries
+    maximum: int | None = None
+    #: what to do if somebody else changes the application's total: `correct` or `respect`
+    foreign: str = "correct"
+    #: keep the observed metrics of every batch, to verify a run by them; they grow with it
+    keep_observed: bool = False
 
 
 class SparkEngine:
     """Watches one query until `close`, without affecting the query itself.
 
-    An active engine owns the application's executor total: a second active engine is rejected.
+    An active engine has a share of the application's executors (see `pool`): it observes and requests its share, and
+    the requests of all queries of the application are added up. A second active engine for a query is rejected.
     """
 
     def __init__(self, spark: SparkSession, query: StreamingQuery, watching: Watching = Watching()) -> None:  # noqa: B008, a frozen value
         self._spark, self._query, self._watching = spark, query, watching
         self._run_id = str(query.runId)
-        application = str(spark.sparkContext.applicationId)
-        name = f"query {query.name or query.id}"
-        self._ownership = Ownership(application, name) if watching.active else None
         self.status = Status(spark.sparkContext)
         self.log = ReportLog(base=watching.base)
-        self._listener = ProgressListener(self._run_id)
+        application = str(spark.sparkContext.applicationId)
+        self._membership = self._join(application) if watching.active else None
+        self._listener = ProgressListener(self._run_id, self._membership.boundary if self._membership else None)
         spark.streams.addListener(self._listener)
         if not query.isActive:
             self._listener.ended.set()
-        self.actuator = self._make_actuator() if watching.active else None
         self._cpu = CpuMeter(application, watching.quotas)
         self._slots = SlotMeter()
+        self._stalls = StallMeter()
         self._closed = False
         self._last_job = -1
         self._stages: list[Stage] = []
         self._reruns = 0
         self._present: set[str] = {executor.id for executor in self.status.executors()}
+        #: batches and events that no observation has shown yet
+        self._batches: list[Batch] = []
+        self._events: list[Event] = []
         #: observed metrics by batch, so that a batch that is rerun after a restart counts once
         self.observed: dict[int, dict[str, Any]] = {}
 
-    def _make_actuator(self) -> Actuator:
+    @property
+    def actuator(self) -> Actuator | None:
+        return self._membership.actuator if self._membership else None
+
+    def _join(self, application: str) -> Membership:
+        query, watching = self._query, self._watching
+        return Membership(
+            application,
+            str(query.id),
+            query.name or str(query.id),
+            self._make_actuator,
+            maximum=watching.maximum,
+            alive=lambda: self._query.isActive,
+            foreign=watching.foreign,
+        )
+
+    def _make_actuator(self, boundary: threading.Event) -> Actuator:
         driver, requested = Driver(self._spark.sparkContext), self._watching.requested
         if requested is None:
             # while the first ones are still starting there are none, and a total of 0 would send them away
             configured = self._spark.sparkContext.getConf().get("spark.executor.instances", "1")
             requested = len(self.status.executors()) or max(1, int(configured))
-        return Actuator(driver, self.status.executors, self._listener.boundary, requested=requested)
+        return Actuator(driver, self.status.executors, boundary, requested=requested)
 
     @property
     def levers(self) -> frozenset[Lever]:
@@ -107,32 +134,50 @@ class SparkEngine:
         return frozenset({Lever.EXECUTORS, Lever.BATCH_LIMIT} if limited else {Lever.EXECUTORS})
 
     def observe(self) -> Observation:
-        reports = [json.loads(text) for text in self._listener.drain()]
-        for report in reports:
-            if "addBatch" in (report.get("durationMs") or {}):
-                self._watching.on_progress(report)
-        batches = [batch for batch in (self.log.add(report) for report in reports) if batch is not None]
-        self.observed |= {int(r["batchId"]): r["observedMetrics"] for r in reports if r.get("observedMetrics")}
-        self._raise_if_over(batches)
+        self._take_reports()
+        self._raise_if_over(self._batches)
         now = time.time()
         self._note_idle(now)
         executors = self.status.executors()
-        if batches:
+        if self._batches:
             self._read_stages()
-        requested = self.actuator.requested if self.actuator else len(executors)
-        events = (*self._lost(now, executors, requested), *self._checked(now, len(executors)))
-        return self._observation(now, (executors, requested), batches, events)
+        running, member = len(executors), self._membership
+        self._events += self._lost(now, executors, member.requested + member.others if member else running)
+        self._events += member.check(now, running) if member else []
+        obs = self._observation(now, executors)
+        # only now, as a call that fails before leaves them for the next observation
+        self._batches, self._events = [], []
+        return obs
 
-    def _checked(self, now: float, running: int) -> list[Event]:
-        return self.actuator.check(now, running) if self.actuator else []
+    def _take_reports(self) -> None:
+        received = time.time()
+        for text in self._listener.drain():
+            report = parsed(text)
+            batch = self.log.add(report, received)
+            if report is None or batch is None:
+                continue
+            self._batches.append(batch)
+            metrics = report.get("observedMetrics")
+            if self._watching.keep_observed and isinstance(metrics, Mapping) and metrics:
+                self.observed[batch.id] = dict(metrics)
+            self._hand_on(report)
+        if problems := self.log.take_problems():
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            self._events.append(Event(received, "ReportUnreadable", problems[-1] + more))
+
+    def _hand_on(self, report: Mapping[str, Any]) -> None:
+        try:
+            self._watching.on_progress(report)
+        except Exception as error:
+            self._events.append(Event(time.time(), "ProgressHandlerFailed", f"{type(error).__name__}: {error}"))
 
     def scale(self, decision: Decision) -> None:
         target, limit = decision.target, self._watching.batch_limit
         if target.batch_limit is not None and limit is not None:
             limit.set(target.batch_limit)
-        if self.actuator is None:
+        if self._membership is None:
             raise InvalidInput("this engine only watches and cannot scale: it was created with active=False")
-        self.actuator.scale(target.executors)
+        self._membership.scale(target.executors, decision.reason)
 
     def resume(self, query: StreamingQuery) -> None:
         """Watch the query that continues from the checkpoint of the previous one. All counts are kept."""
@@ -146,10 +191,8 @@ class SparkEngine:
         if self._closed:
             return
         self._closed = True
-        if self.actuator:
-            self.actuator.close()
-        if self._ownership:
-            self._ownership.release()
+        if self._membership:
+            self._membership.leave()
         finish("removing the listener", lambda: self._spark.streams.removeListener(self._listener), patience=10)
 
     def _raise_if_over(self, batches: Sequence[Batch]) -> None:
@@ -189,38 +232,44 @@ class SparkEngine:
             return []
         return [Event(now, "ExecutorLost", f"executor {', '.join(gone)} is gone, {len(executors)} left")]
 
-    def _observation(
-        self, now: float, scale: tuple[Sequence[Executor], int], batches: Sequence[Batch], events: tuple[Event, ...]
-    ) -> Observation:
-        log, limit, (executors, requested) = self.log, self._watching.batch_limit, scale
+    def _observation(self, now: float, executors: Sequence[Executor]) -> Observation:
+        log, limit, member = self.log, self._watching.batch_limit, self._membership
+        running = len(executors)
+        present = member.present(running) if member else running
+        samples = self._samples(now, executors)
         return Observation(
             time=now,
-            executors=len(executors),
-            requested=requested,
+            executors=present,
+            requested=member.requested if member else running,
             arrival_rate=log.arrival_rate,
             processing_rate=log.processing_rate,
             backlog=log.backlog(now),
             latency=log.latency,
             trigger=log.trigger,
             batch_duration=log.duration,
+            pause=log.pause,
             ceiling=self._ceiling(executors),
             state_rows=log.state_rows,
             state_bytes=log.state_bytes,
             batch_limit=limit.value if limit else None,
             rerun_tasks=self._reruns,
-            per_executor=self._samples(now, executors),
+            per_executor=samples if present == running else shared(samples, present),
             operators=operators(self._stages, log.cycle),
-            batches=tuple(batches),
-            events=events,
+            batches=tuple(self._batches),
+            events=tuple(self._events),
+            others=member.others if member else 0,
+            held=member.held(now) if member else "",
         )
 
     def _ceiling(self, executors: Sequence[Executor]) -> int | None:
-        if not self._stages or not executors:
+        if not self._stages or not executors or executors[0].cores < 1:
             return None
         return math.ceil(max(stage.tasks for stage in self._stages) / executors[0].cores)
 
     def _samples(self, now: float, executors: Sequence[Executor]) -> tuple[ExecutorSample, ...]:
         cpu, busy, cycle = self._cpu.read(now, executors), self._slots.read(now, executors), self.log.cycle
+        stalled, events = self._stalls.read(now, executors, cpu, self._cpu.stopped())
+        self._events += events
         read: dict[str, int] = {}
         for stage in self._stages:
             for id, records in stage.read_by.items():
@@ -230,14 +279,31 @@ class SparkEngine:
                 id=e.id,
                 host=e.host,
                 cores=e.cores,
-                cpu=cpu.get(e.id),
-                busy=busy.get(e.id),
+                # nobody must take the rest of an executor that does not work for spare capacity
+                cpu=None if e.id in stalled else cpu.get(e.id),
+                busy=None if e.id in stalled else busy.get(e.id),
                 rate=read.get(e.id, 0) / cycle if read and cycle else None,
                 uptime=max(0.0, now - e.added),
                 tasks=e.active_tasks,
+                stalled=e.id in stalled,
             )
             for e in executors
         )
+
+
+def shared(samples: Sequence[ExecutorSample], count: int) -> tuple[ExecutorSample, ...]:
+    """A query's part of executors that it shares with other queries: as many samples as its share counts, which
+    together read what the query reads. CPU and busy share are those of the executors, whoever uses them.
+
+    >>> a, b = (ExecutorSample(id, cpu=0.8, rate=100.0) for id in "ab")
+    >>> [(sample.id, sample.rate) for sample in shared([a, b], 1)]
+    [('a', 200.0)]
+    """
+    part = samples[:count]
+    whole, read = (sum(sample.rate or 0.0 for sample in group) for group in (samples, part))
+    if not part or not read:
+        return tuple(part)
+    return tuple(replace(s, rate=None if s.rate is None else s.rate * whole / read) for s in part)
 
 
 def operators(stages: Sequence[Stage], cycle: float | None) -> tuple[OperatorSample, ...]:

@@ -12,11 +12,11 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 class ProgressListener(StreamingQueryListener):
     """The query waits for the callbacks, so they only append and set flags; parsing is left to the reader's thread."""
 
-    def __init__(self, run_id: str) -> None:
+    def __init__(self, run_id: str, boundary: threading.Event | None = None) -> None:
         self._run_id = run_id
         self._reports: deque[str] = deque(maxlen=10_000)
         #: set at the end of each batch, when no task of the query runs
-        self.boundary = threading.Event()
+        self.boundary = boundary or threading.Event()
         self.ended = threading.Event()
 
     def follow(self, run_id: str) -> None:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from tidegate.cluster.executors import Executor
-from tidegate.cluster.processes import cpu_seconds, find_executors, tree
+from tidegate.cluster.processes import cpu_seconds, find_executors, is_stopped, tree
 from tidegate.cluster.quota import Quotas
 
 
@@ -46,6 +46,10 @@ class CpuMeter:
                 shares[executor.id] = min(max(share, 0.0), 1.0)
         self._last = {id: last for id, last in self._last.items() if id in ids}
         return shares
+
+    def stopped(self) -> set[str]:
+        """Executors of the last reading whose process is stopped."""
+        return {id for id in self._last if id in self._processes and is_stopped(self._processes[id])}
 
     def _used(self, now: float, id: str, process: int) -> float:
         if id not in self._trees:

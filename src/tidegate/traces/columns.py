@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql.types import DataType, StringType, StructField, StructType
 
 from tidegate.core import InvalidInput, UnknownName
+from tidegate.core.reading import DEEPEST, shown
 
 Path = tuple[str, ...]
 
@@ -35,7 +36,10 @@ def of_header(line: str, separator: str, header: bool) -> list[Path]:
     >>> of_header('at,"a,b"', ",", True), of_header("1,2", ",", False)
     ([('at',), ('a,b',)], [('_c0',), ('_c1',)])
     """
-    cells = next(csv.reader([line], delimiter=separator), [])
+    try:
+        cells = next(csv.reader([line], delimiter=separator), [])
+    except csv.Error as error:
+        raise InvalidInput(f"the first line {shown(line)} is no CSV: {error}") from None
     return [(cell.strip(),) if header else (f"_c{number}",) for number, cell in enumerate(cells)]
 
 
@@ -51,12 +55,12 @@ def of_lines(lines: Iterable[str]) -> set[Path]:
 def _json_value(line: str) -> Any:
     try:
         return json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
 def _fields(value: Any, parent: Path = ()) -> Iterator[Path]:
-    for name, inner in value.items() if isinstance(value, Mapping) else ():
+    for name, inner in value.items() if isinstance(value, Mapping) and len(parent) < DEEPEST else ():
         yield (*parent, name)
         yield from _fields(inner, (*parent, name))
 

@@ -25,6 +25,9 @@ FORMATS: Mapping[str, str] = {
 #: compressions that Spark can read, and how to open them here for their first line
 OPENERS: Mapping[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open}
 
+#: bytes of the header of a CSV file
+LONGEST_LINE = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -164,7 +167,9 @@ def first_line(path: Path) -> str:
     """The first line of a text file, without its line end and without a byte order mark."""
     try:
         with OPENERS.get(path.suffix.lower(), open)(path, "rb") as file:
-            line: bytes = file.readline()
+            line: bytes = file.readline(LONGEST_LINE + 1)
+        if len(line) > LONGEST_LINE:
+            raise InvalidInput(f"cannot read {path}: need a first line of at most {LONGEST_LINE:,} bytes")
         return line.decode("utf-8-sig").rstrip("\r\n")
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise InvalidInput(f"cannot read {path}: {error}") from None

@@ -36,6 +36,8 @@ class Noisy(Shape):
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
             raise InvalidInput(f"workload {self.of.kind}: need 0 <= noise <= 1, a share of the rate, got {self.share}")
+        if not isinstance(self.seed, int):
+            raise InvalidInput(f"workload noisy: need a whole number as seed, got {self.seed}")
         if self.duration != self.of.duration:
             raise InvalidInput(
                 f"workload noisy: its duration is {self.duration} s, that of its pattern {self.of.duration} s"

@@ -22,6 +22,9 @@ RateChange = Callable[[float], float]
 #: records per block of `created_all`: arrays of this size fit into a core's cache, which halves the time
 BLOCK = 8192
 
+#: longest workload, in seconds (as long as the longest trace), and highest rate that is believed, in records per second
+LONGEST, HIGHEST = 400 * 86_400.0, 1e12
+
 #: kind -> class
 KINDS: dict[str, type[Shape]] = {}
 
@@ -42,13 +45,20 @@ class Shape:
         KINDS[cls.kind] = cls
 
     def __post_init__(self) -> None:
-        if not 0 < self.duration < math.inf:
+        if not self.duration > 0:
             raise InvalidInput(f"workload {self.kind}: need duration > 0 s, got {self.duration}")
+        if self.duration > LONGEST:
+            days = f"{LONGEST / 86_400:g} days"
+            raise InvalidInput(f"workload {self.kind}: need a duration of at most {days}, got {self.duration:g} s")
         low, high = self.lowest(), self.highest()
         if not low >= 0:
             raise InvalidInput(f"workload {self.kind}: need rate >= 0 at all times, its lowest is {low}")
         if not high < math.inf:
             raise InvalidInput(f"workload {self.kind}: need a finite rate at all times, its highest is {high}")
+        if high > HIGHEST:
+            raise InvalidInput(
+                f"workload {self.kind}: need at most {HIGHEST:g} records/s at all times, its highest is {high:g}"
+            )
 
     @abstractmethod
     def lowest(self) -> float: ...
@@ -172,14 +182,22 @@ def from_spec(spec: Mapping[str, Any]) -> Shape:
     >>> from_spec(Steps(30, levels=(1, 2)).spec())
     Steps(duration=30, levels=(1, 2))
     """
-    kind = str(spec["kind"])
+    kind = str(spec.get("kind"))
     if kind not in KINDS:
-        raise UnknownName("kind of workload", kind, KINDS)
-    return KINDS[kind](**{name: _value(value) for name, value in spec.items() if name != "kind"})
+        raise UnknownName("kind of workload", kind[:60], KINDS)
+    try:
+        return KINDS[kind](**{name: _value(value) for name, value in spec.items() if name != "kind"})
+    except (TypeError, ValueError, AttributeError, OverflowError, RecursionError):
+        names = ", ".join(field.name for field in fields(KINDS[kind]))
+        raise InvalidInput(f"workload {kind}: need numbers, or lists of them, as {names}") from None
 
 
 def _value(plain: Any) -> Any:
-    """The value of a field, restored from JSON."""
+    """The value of a field, restored from JSON: a number, a list of numbers, or another workload."""
     if isinstance(plain, Mapping):
         return from_spec(plain)
-    return tuple(_value(item) for item in plain) if isinstance(plain, list | tuple) else plain
+    if isinstance(plain, list | tuple):
+        return tuple(_value(item) for item in plain)
+    if isinstance(plain, bool) or not isinstance(plain, int | float) or not math.isfinite(plain):
+        raise TypeError
+    return plain

@@ -9,6 +9,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.core import InvalidInput
+from tidegate.core.reading import shown
+from tidegate.workloads.shape import HIGHEST
+
+#: seconds from 1970 beyond which a number is no time: the year 33,658
+FAR = 1e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,8 @@ def _time(places: Places, k: int, value: Any) -> float:
     time = seconds(value)
     if time is None or not math.isfinite(time):
         raise InvalidInput(f"{places[k]}: need seconds or an ISO 8601 time, found {_describe(value)}")
+    if abs(time) > FAR:
+        raise InvalidInput(f"{places[k]}: need a time within {FAR:g} s of 1970, found {_describe(value)}")
     return time
 
 
@@ -56,6 +63,8 @@ def checked_rates(places: Places, values: Sequence[Any]) -> tuple[float, ...]:
     for k, rate in enumerate(rates):
         if rate is None or not 0 <= rate < math.inf:
             raise InvalidInput(f"{places[k]}: need a finite rate >= 0 records/s, found {_describe(values[k])}")
+        if rate > HIGHEST:
+            raise InvalidInput(f"{places[k]}: need a rate of at most {HIGHEST:g} records/s, found {rate:g}")
     return tuple(rate for rate in rates if rate is not None)
 
 
@@ -72,15 +81,15 @@ def seconds(value: Any) -> float | None:
         return number
     try:
         time = datetime.fromisoformat(value)
-    except ValueError:
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
         return None
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _number(value: Any) -> float | None:
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
@@ -91,4 +100,4 @@ def _describe(value: Any) -> str:
     """
     if value is None or value == "":
         return "nothing"
-    return repr(value) if _number(value) is None else str(value)
+    return shown(value) if _number(value) is None else str(value)[:60]

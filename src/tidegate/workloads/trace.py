@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, repeat
 from pathlib import Path
 from statistics import median_low
 
 from tidegate.core import InvalidInput
+from tidegate.core.reading import shown
 from tidegate.workloads.steps import Steps
 from tidegate.workloads.table import Table
 from tidegate.workloads.tracefile import read
@@ -17,6 +18,8 @@ PREFIX = "trace:"
 GAPS = ("zero", "hold")
 #: tolerated deviation of a row's time, as a share of the step
 JITTER = 0.05
+#: shortest step, in seconds, and most steps of a trace whose gaps are filled: one stray time must not be years of zeros
+SHORTEST, MOST_FILLED = 0.001, 5_000_000
 
 
 def read_trace(name: str) -> Steps:
@@ -42,6 +45,8 @@ def _file_version(file: str) -> tuple[int, int]:
         status = Path(file).stat()
     except OSError as error:
         raise InvalidInput(f"trace {file}: cannot be read: {error.strerror}") from None
+    except ValueError as error:  # a name with a NUL
+        raise InvalidInput(f"trace {shown(file)}: cannot be read: {error}") from None
     return status.st_mtime_ns, status.st_size
 
 
@@ -75,7 +80,12 @@ def _usual_step(rows: Table, times: tuple[float, ...]) -> float:
         if not times[k] > times[k - 1]:
             time, previous = rows.written[k], rows.written[k - 1]
             raise InvalidInput(f"{rows.places[k]}: need increasing times, but {time} comes after {previous}")
-    return _rounded(median_low(b - a for a, b in pairwise(times)))
+    step = _rounded(median_low(b - a for a, b in pairwise(times)))
+    if step < SHORTEST:
+        raise InvalidInput(
+            f"trace {rows.places.file}: need a step of at least {SHORTEST:g} s, the usual one is {step:g}"
+        )
+    return step
 
 
 def _rounded(step: float) -> float:
@@ -89,6 +99,7 @@ def _rounded(step: float) -> float:
 
 def _levels(rows: Table, times: tuple[float, ...], step: float, gaps: str | None) -> Iterator[float]:
     """Each rate, preceded by the rates that fill a gap."""
+    missing = MOST_FILLED - len(times)
     yield rows.rates[0]
     for k in range(1, len(times)):
         elapsed = times[k] - times[k - 1]
@@ -100,8 +111,19 @@ def _levels(rows: Table, times: tuple[float, ...], step: float, gaps: str | None
         if elapsed > step * (1 + JITTER):
             if gaps is None:
                 raise InvalidInput(_gap(rows, k, elapsed, step))
-            yield from [0.0 if gaps == "zero" else rows.rates[k - 1]] * (round(elapsed / step) - 1)
+            count = round(elapsed / step) - 1
+            missing -= count
+            if missing < 0:
+                raise InvalidInput(_too_long(rows, k, elapsed, count))
+            yield from repeat(0.0 if gaps == "zero" else rows.rates[k - 1], count)
         yield rows.rates[k]
+
+
+def _too_long(rows: Table, k: int, elapsed: float, count: int) -> str:
+    return (
+        f"{rows.places[k]}: gap: {rows.written[k]} comes {_rounded(elapsed):g} s after the previous row, which is "
+        f"{count:,} steps: need at most {MOST_FILLED:,} steps in a trace whose gaps are filled"
+    )
 
 
 def _gap(rows: Table, k: int, elapsed: float, step: float) -> str:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from tidegate.core import InvalidInput
+from tidegate.core.reading import shown
+from tidegate.workloads.shape import LONGEST
 from tidegate.workloads.table import Places, Table, checked_rates, checked_table, seconds
 
 COLUMNS = ("time", "rate")
 #: first bytes of a Parquet file
 MAGIC = b"PAR1"
+#: most rows: those of the longest trace, and those of a CSV file, which takes far more memory
+MOST_ROWS, MOST_LINES = int(LONGEST) + 1, 5_000_000
 #: unit of Arrow timestamps -> units per second
 UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -29,6 +34,8 @@ def read(file: str) -> Table:
         raise InvalidInput(f"trace {file}: cannot be read: {error.strerror or error}") from None
     except (UnicodeDecodeError, csv.Error):
         raise InvalidInput(f"trace {file}: is neither Parquet nor CSV in UTF-8") from None
+    except ValueError as error:  # a path with a NUL
+        raise InvalidInput(f"trace {shown(file)}: cannot be read: {error}") from None
 
 
 def _csv(file: str) -> Table:
@@ -54,7 +61,11 @@ def _lines(file: str) -> dict[int, list[str]]:
     with Path(file).open(newline="", encoding="utf-8-sig") as stream:
         reader = csv.reader(stream)
         numbered = ((reader.line_num, [cell.strip() for cell in row]) for row in reader)
-        return {line: cells for line, cells in numbered if any(cells)}
+        filled = ((line, cells) for line, cells in numbered if any(cells))
+        lines = dict(islice(filled, MOST_LINES + 1))
+    if len(lines) > MOST_LINES:
+        raise InvalidInput(f"trace {file}: need at most {MOST_LINES:,} lines, it has more: write it as Parquet")
+    return lines
 
 
 def _columns(file: str, lines: dict[int, list[str]], width: int) -> list[tuple[str, ...]]:
@@ -69,8 +80,15 @@ def _columns(file: str, lines: dict[int, list[str]], width: int) -> list[tuple[s
 
 def _select(file: str, names: Sequence[str], columns: Sequence[Any]) -> list[Any]:
     if not set(COLUMNS) <= set(names):
-        raise InvalidInput(f"trace {file}: need the columns time and rate, found {', '.join(names) or 'none'}")
+        raise InvalidInput(f"trace {file}: need the columns time and rate, found {_abridged(names)}")
+    if any(names.count(name) > 1 for name in COLUMNS):
+        raise InvalidInput(f"trace {file}: need one column time and one column rate, found {_abridged(names)}")
     return [columns[names.index(name)] for name in COLUMNS]
+
+
+def _abridged(names: Sequence[str]) -> str:
+    text = ", ".join(name[:40] for name in names[:10]) or "none"
+    return text if len(names) <= 10 else f"{text} and {len(names) - 10:,} more"
 
 
 def _parquet(file: str) -> Table:
@@ -78,11 +96,15 @@ def _parquet(file: str) -> Table:
     from pyarrow import parquet  # noqa: PLC0415
 
     try:
+        footer = parquet.read_metadata(file)
+        if footer.num_rows > MOST_ROWS:
+            raise InvalidInput(f"trace {file}: need at most {MOST_ROWS:,} rows, it has {footer.num_rows:,}")
         names = parquet.read_schema(file).names
         _select(file, names, names)
-        times, rates = parquet.read_table(file, columns=list(COLUMNS)).columns
-    except pa.ArrowException as error:
-        raise InvalidInput(f"trace {file}: cannot be read as Parquet: {error}") from None
+        times, rates = parquet.read_table(file, columns=list(COLUMNS)).select(COLUMNS).columns
+    except (pa.ArrowException, OSError) as error:
+        reason = (str(error).splitlines() or ["its content is damaged"])[0]
+        raise InvalidInput(f"trace {file}: cannot be read as Parquet: {reason}") from None
     if not len(times):
         raise InvalidInput(f"trace {file}: the file has no rows")
     places = Places(file, "row", range(1, len(times) + 1))

@@ -46,6 +46,12 @@ def test_rounding_is_corrected_at_the_largest() -> None:
     assert spread(dict.fromkeys("abcde", 2), 7) == {"a": 3, "b": 1, "c": 1, "d": 1, "e": 1}
 
 
+def test_an_operator_with_one_worker_or_none_has_nothing_to_give() -> None:
+    # f = (6 - 2) / 3: 1 + round(0), 1 + round(4/3 x 3)
+    assert spread({"a": 1, "b": 4}, 6) == {"a": 1, "b": 5}
+    assert spread({"a": 0, "b": 4}, 6) == {"a": 1, "b": 5}
+
+
 @given(st.dictionaries(st.text(max_size=3), st.integers(-2, 10**6), min_size=1, max_size=9), st.integers(-5, 10**7))
 def test_what_is_spread_adds_up_and_leaves_one_for_each(shares: dict[str, int], total: int) -> None:
     scaled = spread(shares, total)
@@ -60,6 +66,18 @@ def test_operators_that_give_to_each_other_are_a_change() -> None:
     assert not stays(wish, ISOLATED)
     assert stays(wish, Observation(0, 8, 8, operators=TWO))  # shared executors: only the total counts
     assert held(wish, ISOLATED, "but no").reason == "hold: map 5, window 3 wished (uneven), but no"
+
+
+def test_where_executors_are_shared_a_wish_is_its_total() -> None:
+    wish = Decision(Target(8, {"map": 5, "window": 3}), "uneven")
+    assert held(wish, Observation(0, 8, 8, operators=TWO), "but no").reason == "hold: 8 wished (uneven), but no"
+
+
+def test_operators_that_nobody_has_seen_yet_are_new() -> None:
+    wish = Decision(Target(10, {"map": 3, "window": 5, "sink": 2}), "new")
+    assert change(wish, ISOLATED) == (2, 0)
+    # none is known: only the totals can be compared
+    assert change(wish, Observation(0, 4, 4, isolated=True)) == (6, 0)
 
 
 def test_numbers_for_each_operator_make_the_total() -> None:

@@ -38,6 +38,11 @@ def test_a_quota_of_cores_holds_always() -> None:
     assert Quota(cores=2).temper(wish(3), at(1, cores=4)).reason.endswith("the quota of 2 cores is 1 executor of 4")
 
 
+def test_executors_whose_cores_are_unknown_count_as_one() -> None:
+    assert Quota(cores=3).temper(wish(9), at(1, cores=0)).reason.endswith("the quota of 3 cores is 3 executors of 1")
+    assert Quota(cores=3).temper(wish(9), Observation(0, 1, 1)).executors == 3
+
+
 def test_operators_follow_a_cap() -> None:
     samples = (OperatorSample("map", parallelism=2), OperatorSample("window", parallelism=2))
     obs = Observation(0, 4, 4, operators=samples, isolated=True)

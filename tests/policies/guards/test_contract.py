@@ -14,8 +14,8 @@ from tidegate.policies.guards import GuardSettings
 #: thresholds in the middle of what is drawn below, so that each guard sees both sides of its own
 EVERYTHING = GuardSettings(
     down_window=60, up_window=30, cooldown_up=15, cooldown_down=30, min_change=0.1, dead_band_down=1, dead_band_up=1,
-    step_up=2, step_factor=1.5, step_down=0.5, catching_up=30, core_quota=16, effect=0.5, effect_hold=120, arriving=20,
-    pause="in", excluded="Mon-Fri 22:00-06:00, 12:00-12:10",
+    step_up=2, step_factor=1.5, step_down=0.5, late=20, catching_up=30, core_quota=16, effect=0.5, effect_hold=120,
+    arriving=20, pause="in", excluded="Mon-Fri 22:00-06:00, 12:00-12:10",
 )  # fmt: skip
 NAMES = [guard.name for guard in EVERYTHING.chain()]
 LEARNING = [guard.name for guard in EVERYTHING.chain() if memory(guard)]
@@ -40,8 +40,11 @@ observations = st.builds(
     latency=rate,
     batch_duration=st.none() | st.floats(0, 60),
     trigger=st.none() | st.floats(0, 60),
+    pause=st.none() | st.floats(0, 60),
     ceiling=st.none() | st.integers(0, 12),
-    per_executor=st.lists(st.builds(ExecutorSample, id=st.just("1"), cores=st.integers(0, 4)), max_size=1).map(tuple),
+    per_executor=st.lists(
+        st.builds(ExecutorSample, id=st.just("1"), cores=st.integers(0, 4), stalled=st.booleans()), max_size=1
+    ).map(tuple),
     operators=operators.map(tuple),
     isolated=st.booleans(),
 )

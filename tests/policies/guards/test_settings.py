@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.core import Decision, InvalidInput, Observation, parameters
+from tidegate.core import Decision, Guard, InvalidInput, Observation, parameters
 from tidegate.policies.guards import (
     Arriving,
     CatchingUp,
@@ -14,17 +14,20 @@ from tidegate.policies.guards import (
     Effect,
     Excluded,
     GuardSettings,
+    Late,
     Pause,
     Quota,
     Stabilisation,
+    Stalled,
     StepLimit,
     Tolerance,
 )
+from tidegate.policies.guards.settings import live_defaults
 
 EVERYTHING = GuardSettings(
     down_window=300, up_window=30, cooldown_up=10, cooldown_down=60, min_change=0.1, dead_band_down=2, dead_band_up=1,
-    step_up=4, step_factor=2, step_down=0.5, catching_up=300, core_quota=64, effect=0.1, effect_hold=900, arriving=45,
-    pause="in", excluded="08:00-10:00",
+    step_up=4, step_factor=2, step_down=0.5, late=30, catching_up=300, core_quota=64, effect=0.1, effect_hold=900,
+    arriving=45, pause="in", excluded="08:00-10:00",
 )  # fmt: skip
 
 
@@ -35,6 +38,8 @@ def test_the_order_of_the_chain() -> None:
         StepLimit(up=4, factor=2, down=0.5),
         Stabilisation(down=300, up=30),
         Arriving(45),
+        Stalled(),
+        Late(30),
         CatchingUp(300),
         Effect(0.1, hold=900),
         Ceiling(),
@@ -46,13 +51,49 @@ def test_the_order_of_the_chain() -> None:
 
 
 def test_nothing_is_on_but_what_hurts_nobody() -> None:
-    assert GuardSettings().chain() == (Arriving(60), Ceiling())
-    assert GuardSettings(arriving=0, ceiling=0).chain() == ()
+    assert GuardSettings().chain() == (Arriving(60), Stalled(), Ceiling())
+    assert GuardSettings(arriving=0, ceiling=0, stalled=0).chain() == ()
+
+
+def test_live_defaults_are_options_that_say_so() -> None:
+    described = parameters(GuardSettings)
+    assert live_defaults(30) == {"late": 30, "catching-up": 15}
+    assert {name: parameter.live for name, parameter in described.items() if parameter.live} == {
+        "late": "SLO",
+        "catching-up": "SLO / 2",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "guard"),
+    [
+        ({"min_change": 0.1}, Tolerance(0.1)),
+        ({"dead_band_down": 1}, DeadBand(1, 0)),
+        ({"dead_band_up": 1}, DeadBand(0, 1)),
+        ({"step_up": 3}, StepLimit(3, 0, 0)),
+        ({"step_factor": 3}, StepLimit(0, 3, 0)),
+        ({"step_down": 0.5}, StepLimit(0, 0, 0.5)),
+        ({"down_window": 30}, Stabilisation(30, 0)),
+        ({"up_window": 30}, Stabilisation(0, 30)),
+        ({"stalled": 1}, Stalled()),
+        ({"late": 30}, Late(30)),
+        ({"catching_up": 30}, CatchingUp(30)),
+        ({"effect": 0.2}, Effect(0.2, hold=600)),
+        ({"core_quota": 8}, Quota(8)),
+        ({"cooldown_up": 30}, Cooldown(30, 0)),
+        ({"cooldown_down": 30}, Cooldown(0, 30)),
+        ({"pause": "in"}, Pause("in")),
+        ({"excluded": "08:00-10:00"}, Excluded("08:00-10:00")),
+    ],
+)
+def test_each_option_alone_turns_its_guard_on(options: dict[str, Any], guard: Guard) -> None:
+    off = {"arriving": 0, "ceiling": 0, "stalled": 0}
+    assert GuardSettings(**{**off, **options}).chain() == (guard,)
 
 
 def test_further_guards_can_neither_break_a_cap_nor_undo_a_stop() -> None:
     names = [guard.name for guard in EVERYTHING.chain([Tolerance(name="mine")])]
-    assert names[6:9] == ["effect", "mine", "ceiling"]
+    assert names[8:11] == ["effect", "mine", "ceiling"]
 
 
 def test_chains_share_no_memory() -> None:
@@ -63,7 +104,7 @@ def test_chains_share_no_memory() -> None:
 
 def test_every_field_describes_itself() -> None:
     described = parameters(GuardSettings)
-    assert len(described) == len(GuardSettings.__slots__) == 18
+    assert len(described) == len(GuardSettings.__slots__) == 20
     assert all(parameter.meaning for parameter in described.values())
     assert described["down-window"].rule == "0 <= down-window"
 

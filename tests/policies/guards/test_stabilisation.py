@@ -35,6 +35,32 @@ def test_down_waits_for_the_largest_of_the_window_and_up_is_immediate() -> None:
     assert guard.temper(wish(9), at(60)).executors == 9
 
 
+def test_a_window_may_be_shorter_than_a_second() -> None:
+    windows: dict[str, Peaks] = {}
+    assert [largest(windows, "", value, time, age=0.5) for time, value in [(0.0, 4), (0.4, 3), (0.5, 3)]] == [4, 4, 3]
+    assert largest({}, "", 2, 0.0, age=0) == 2
+
+
+def test_a_wish_at_the_same_time_is_not_another_one() -> None:
+    windows: dict[str, Peaks] = {}
+    # at second 3, for a wish of 3: times are compared with times
+    assert [largest(windows, "", value, time, age=10) for time, value in [(0.0, 3), (3.0, 2), (3.0, 1)]] == [3, 3, 3]
+    assert windows == {"": Peaks([(0.0, 3), (3.0, 2)])}
+
+
+def test_windows_are_not_negative() -> None:
+    for windows in ({"down": -1.0}, {"up": -1.0}):
+        with pytest.raises(InvalidInput, match="guard stabilisation: need windows >= 0 s"):
+            Stabilisation(**windows)
+
+
+def test_where_executors_are_shared_the_total_has_the_window() -> None:
+    guard = Stabilisation(down=30)
+    guard.temper(each(map=3, window=1), at(0))
+    decision = guard.temper(each(map=1, window=1), at(10))
+    assert decision.reason == "hold: 2 wished (wished), but 4 were needed within the last 30 s"
+
+
 def test_up_may_have_a_window_of_its_own() -> None:
     guard = Stabilisation(down=0, up=30)
     decisions = [guard.temper(wish(n), at(t)) for t, n in [(0, 4), (10, 6), (20, 8), (35, 8)]]

@@ -35,6 +35,12 @@ def test_only_a_full_pause_keeps_operators_from_giving_to_each_other() -> None:
     assert Pause("both").temper(uneven, obs).reason == "hold: map 3, window 1 wished (uneven), but scaling is paused"
 
 
+def test_a_pause_in_one_direction_leaves_a_hold_as_it_is() -> None:
+    still = Decision(4, "hold: nothing known")
+    for what in ("in", "out", "both"):
+        assert Pause(what).temper(still, Observation(0, 4, 4)) is still
+
+
 @pytest.mark.parametrize(
     ("text", "time", "within"),
     [

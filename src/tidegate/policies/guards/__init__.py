@@ -8,10 +8,12 @@ from tidegate.policies.guards.catching_up import CatchingUp
 from tidegate.policies.guards.cooldown import Cooldown
 from tidegate.policies.guards.effect import Effect
 from tidegate.policies.guards.excluded import Excluded
+from tidegate.policies.guards.late import Late
 from tidegate.policies.guards.pause import Pause
 from tidegate.policies.guards.settings import GuardSettings
 from tidegate.policies.guards.small import DeadBand, Tolerance
 from tidegate.policies.guards.stabilisation import Stabilisation
+from tidegate.policies.guards.stalled import Stalled
 from tidegate.policies.guards.step import StepLimit
 
 __all__ = [
@@ -23,9 +25,11 @@ __all__ = [
     "Effect",
     "Excluded",
     "GuardSettings",
+    "Late",
     "Pause",
     "Quota",
     "Stabilisation",
+    "Stalled",
     "StepLimit",
     "Tolerance",
 ]

@@ -6,14 +6,19 @@ from dataclasses import dataclass
 
 from tidegate.core import Decision, Observation
 from tidegate.policies.guards.adjustments import held
+from tidegate.policies.lag import trigger_wait
+
+#: triggers whose arrivals wait or are being processed even if the query keeps up
+TRIGGERS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class CatchingUp:
     """No scale-in while the backlog is more than `seconds` of arrivals (Flink's operator: 300).
 
-    If there are no arrivals or they are unknown, the backlog is measured against the processing rate. Without either,
-    the latency of the last batch is used. If nothing is known, there is no scale-in.
+    The arrivals of two triggers are no backlog, as long as the query waits for its trigger. If there are no arrivals or
+    they are unknown, the backlog is measured against the processing rate. Without either, the latency of the last batch
+    is used. If nothing is known of a query that gets records, there is no scale-in.
 
     >>> behind = Observation(time=0, executors=4, requested=4, backlog=8000, arrival_rate=20)
     >>> CatchingUp(seconds=300).temper(Decision(2, "idle"), behind).reason
@@ -30,9 +35,10 @@ class CatchingUp:
         if measure is None:
             return held(wish, obs, "but neither backlog nor latency is known: it may be catching up")
         behind, what = measure
-        if behind <= self.seconds:
+        allowed = max(self.seconds, TRIGGERS * trigger_wait(obs))
+        if behind <= allowed:
             return wish
-        return held(wish, obs, f"but {what.format(f'{behind:.0f} s')}, more than {self.seconds:g} s: still catching up")
+        return held(wish, obs, f"but {what.format(f'{behind:.0f} s')}, more than {allowed:g} s: still catching up")
 
 
 def _behind(obs: Observation) -> tuple[float, str] | None:
@@ -43,4 +49,6 @@ def _behind(obs: Observation) -> tuple[float, str] | None:
         return obs.backlog / obs.arrival_rate, "the backlog is {} of arrivals"
     if obs.backlog is not None and obs.processing_rate:
         return obs.backlog / obs.processing_rate, "the backlog is {} of work"
-    return None if obs.latency is None else (obs.latency, "the latency is {}")
+    if obs.latency is not None:
+        return obs.latency, "the latency is {}"
+    return (0.0, "the backlog is {}") if obs.backlog is None and obs.arrival_rate == 0 else None

@@ -5,27 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tidegate.core import Guard, check, parameter
+from tidegate.core import Guard, Options, check, parameter
 from tidegate.policies.guards.arriving import Arriving
 from tidegate.policies.guards.caps import Ceiling, Quota
 from tidegate.policies.guards.catching_up import CatchingUp
 from tidegate.policies.guards.cooldown import Cooldown
 from tidegate.policies.guards.effect import Effect
 from tidegate.policies.guards.excluded import Excluded, periods
+from tidegate.policies.guards.late import Late
 from tidegate.policies.guards.pause import CHOICES, Pause
 from tidegate.policies.guards.small import DeadBand, Tolerance
 from tidegate.policies.guards.stabilisation import Stabilisation
+from tidegate.policies.guards.stalled import Stalled
 from tidegate.policies.guards.step import StepLimit
 
 
 @dataclass(frozen=True, slots=True)
 class GuardSettings:
-    """Options of the guards. 0, "none" or an empty text turns a guard off, which is the default for all but two.
+    """Options of the guards. 0, "none" or an empty text turns a guard off, which is the default for all but three.
+    `live_defaults` turns on two more for a policy that acts on a query.
 
     >>> [guard.name for guard in GuardSettings().chain()]
-    ['arriving', 'ceiling']
+    ['arriving', 'stalled', 'ceiling']
     >>> [guard.name for guard in GuardSettings(step_up=4, step_factor=2, down_window=300, pause="in").chain()]
-    ['step', 'stabilisation', 'arriving', 'ceiling', 'pause']
+    ['step', 'stabilisation', 'arriving', 'stalled', 'ceiling', 'pause']
     """
 
     down_window: float = parameter(0.0, "s", "scale in only to the largest wish of this window", least=0)
@@ -40,7 +43,11 @@ class GuardSettings:
         0.0, "", "at most this many times as many at once, or step-up if that is more", least=0, most=1000
     )
     step_down: float = parameter(0.0, "share", "at most this share fewer at once", least=0, most=1)
-    catching_up: float = parameter(0.0, "s", "no scale-in while the backlog is more than this of arrivals", least=0)
+    late: float = parameter(0.0, "s", "no scale-in while the last batch's latency is above this", least=0, live="SLO")
+    catching_up: float = parameter(
+        0.0, "s", "no scale-in while the backlog is more than this of arrivals", least=0, live="SLO / 2"
+    )
+    stalled: int = parameter(1, "", "1: no scale-in while an executor does not respond", least=0, most=1)
     ceiling: int = parameter(1, "", "1: no more executors than the partitions can keep busy", least=0, most=1)
     core_quota: int = parameter(0, "cores", "never more executors than these cores allow", least=0)
     effect: float = parameter(
@@ -65,7 +72,8 @@ class GuardSettings:
 
         1. Is the change large enough? This comes first, because after a step limit every change is small.
         2. How far and how soon? Steps before windows, so that windows remember steps that could have been taken.
-        3. Is it safe? Executors still missing, a backlog, a scale-up that did not help; then the guards of plug-ins.
+        3. Is it safe? Executors that are missing or stalled, late records, a backlog, a scale-up that did not help;
+           then the guards of plug-ins.
         4. Is it possible? Partitions and quotas limit the result of all the above.
         5. Cooldown after the caps, because a wish that a cap turns into a hold is not a rescale.
         6. The user last, who must be able to stop anything: the pause, then excluded periods.
@@ -85,6 +93,10 @@ class GuardSettings:
     def _safety(self) -> Iterator[Guard]:
         if self.arriving:
             yield Arriving(self.arriving)
+        if self.stalled:
+            yield Stalled()
+        if self.late:
+            yield Late(self.late)
         if self.catching_up:
             yield CatchingUp(self.catching_up)
         if self.effect:
@@ -103,3 +115,13 @@ class GuardSettings:
             yield Pause(self.pause)
         if periods(self.excluded):
             yield Excluded(self.excluded)
+
+
+def live_defaults(slo: float) -> Options:
+    """Defaults where a policy acts on a query whose records may take `slo` seconds: no scale-in while they take longer,
+    or are about to.
+
+    >>> live_defaults(10.0)
+    {'late': 10.0, 'catching-up': 5.0}
+    """
+    return {"late": slo, "catching-up": slo / 2}
