@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 STAMP := $(VENV)/.ready
 
-.PHONY: setup demo kafka test fast lint bench mutants clean
+.PHONY: setup demo kafka test fast lint bench soak shared fuzz mutants clean
 
 setup: $(STAMP)
 	@scripts/java
@@ -34,7 +34,18 @@ lint: setup
 	@$(BIN)/lint-imports --no-cache >/dev/null || $(BIN)/lint-imports --no-cache
 
 bench: setup
-	@for b in source jobs loop policies forecast capacity daedalus producer trace memory compare; do $(BIN)/python benchmarks/$$b.py; done
+	@for b in source jobs loop policies forecast capacity daedalus producer trace memory compare store; do $(BIN)/python benchmarks/$$b.py; done
+
+# an hour of faults around an attached query, ten minutes of three queries in one application; both need root
+soak: setup
+	@$(BIN)/python benchmarks/soak.py --minutes $(or $(MINUTES),60)
+
+shared: setup
+	@$(BIN)/python benchmarks/shared_application.py
+
+# wrong inputs by the ten thousand: reports, recordings, models, traces, profiles, experiments
+fuzz: setup
+	@$(BIN)/python benchmarks/fuzz.py
 
 # do the tests without Spark notice one-line mistakes? (half an hour on two cores)
 mutants: setup

@@ -72,6 +72,13 @@ def test_a_backlog_may_end_within_the_forecast() -> None:
     assert by_spare_capacity(100, Forecast(10, (100.0,)), waiting=-1000, downtime=10) == 10
 
 
+def test_at_full_capacity_only_nothing_is_worked_off() -> None:
+    full = Forecast(10, (100.0,))
+    assert by_spare_capacity(100, full, waiting=0, downtime=0) == 0
+    assert by_spare_capacity(100, full, waiting=-999.5, downtime=10) == math.inf  # half a record is left
+    assert by_terms(0.5, Forecast(1000, (0.0,)), before=1, downtime=0) == 2  # however small the capacity
+
+
 def test_phoebe_s_terms_end_below_a_second() -> None:
     level = Forecast(1000, (50.0,))
     assert by_terms(100, level, before=100, downtime=0) == 1.5  # 1 and 0.5

@@ -112,6 +112,30 @@ def test_executors_that_join_late_begin_with_the_next_point() -> None:
     assert [model._workers[id].line.weight for id in "01"] == [5, 3]
 
 
+@pytest.mark.parametrize(("gap", "points"), [(15, 1), (16, 0)])
+def test_a_quarter_of_a_loop_without_observations_ends_a_point(gap: int, points: int) -> None:
+    model = CpuRegression(warmup=0, half_life=0)
+    for time in (*range(11), 10 + gap):
+        sample = ExecutorSample("0", cpu=0.5, rate=1000.0)
+        done = (batch(time, 1000, time - 1, time),) if time in (10, 10 + gap) else ()
+        model.update(Observation(time, 1, 1, batch_duration=1.0, per_executor=(sample,), batches=done))
+    assert model._workers["0"].line.weight == points
+
+
+def test_executors_that_read_nothing_have_no_records() -> None:
+    model = CpuRegression(warmup=0, half_life=0)
+    for k in range(21):
+        done = (batch(k // 10, 1000, k - 10, k),) if k % 10 == 0 and k else ()
+        sample = ExecutorSample("0", cpu=0.5, rate=None)
+        model.update(Observation(k, 1, 1, batch_duration=10.0, per_executor=(sample,), batches=done))
+    assert model._workers["0"].line.y == 0
+
+
+def test_an_executor_that_never_worked_makes_the_capacity_unknown() -> None:
+    assert feed(CpuRegression(), [(0.5, 500.0), (0.0, 0.0)]).capacity(2) is None
+    assert feed(CpuRegression(), [(0.5, 0.25)]).capacity(1) == pytest.approx(0.5)  # however little it does
+
+
 def test_saturation_may_be_below_full_cpu() -> None:
     # only 90 % of the CPU can be used: 20,000 / 0.4 * 0.9
     assert feed(CpuRegression(saturation=0.9), [(0.4, 20_000)]).capacity(1) == pytest.approx(45_000)

@@ -77,6 +77,27 @@ def test_capacity_of_shared_slots() -> None:
     assert model.shared(["stage 0", "stage 1"], 4000.0) == {"stage 0": 2.0, "stage 1": 6.0}
 
 
+def test_the_source_rate_is_that_of_sources_only() -> None:
+    graph = (OperatorSample("map", rate_in=1000.0), OperatorSample("sum", ("map",), rate_in=5.0))
+    assert source_rate(Observation(0, 1, 1, operators=graph)) == 1000
+    assert source_rate(Observation(0, 1, 1, processing_rate=9.0, operators=graph[1:])) == 9
+
+
+def test_the_largest_executor_says_how_many_slots_there_are() -> None:
+    model = TrueRates()
+    model.update(stages(per_executor=(ExecutorSample("1", cores=2), ExecutorSample("2", cores=1))))
+    assert model.capacity(3) == 3000  # as above: 6 slots
+    model.update(stages(time=1.0))  # and it is remembered
+    assert model.capacity(3) == 3000
+
+
+def test_without_input_no_work_per_record_is_known() -> None:
+    model = TrueRates()
+    model.update(stages(operators=(OperatorSample("map", rate_in=0.0, busy=1.0),), processing_rate=0.0))
+    assert model.capacity(1) is None
+    assert model.shared(["map"], 0.0) == {"map": 0}
+
+
 def test_a_stage_without_figures_makes_the_capacity_unknown() -> None:
     model = TrueRates()
     model.update(stages(operators=(OperatorSample("stage 0", rate_in=10.0, busy=None),)))

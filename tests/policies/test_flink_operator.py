@@ -113,6 +113,8 @@ def test_while_a_backlog_is_worked_off_nothing_is_given_back() -> None:
         4,
         "hold: 1000 of 5000 records/s, 20%, 301 s behind, which is within bounds",
     )
+    # 300 s are no reason yet: 0.4 * 4, as above
+    assert decided(short(lag_threshold=1e9), steady(1000, [0.2] * 4, lag=300_000)).executors == 2
     # capacity(1.0) = 301000/1800 + 1000 = 1167 is more than the true rate 1000/1: up, to ceil(2 * (167 + 1429) / 1000)
     assert decided(short(), steady(1000, [1.0] * 2, lag=301_000)).executors == 4
 
@@ -150,6 +152,14 @@ def test_a_wish_for_as_many_ends_the_wait() -> None:
     wish = decided(policy, [seen(s, 1000, [0.1 if s != 50 else 9.0] * 8) for s in range(115)])
     # (9 * 0.1 + 9) / 10 = 0.99: factor 1.41, so nothing fewer until 60 s
     assert wish.reason == "hold: 1000 of 10000 records/s, 10%, fewer wished for 54 of 100 s"
+
+
+def test_a_wish_for_exactly_as_many_ends_the_wait_too() -> None:
+    policy = short(scale_down_interval=100.0, metrics_window=10.0)
+    # 1000/0.69 = 1449: factor 0.986, ceil(7.9) = 8, which is what there is, from 60 to 69 s
+    wish = decided(policy, [seen(s, 1000, [0.69 if 50 <= s < 70 else 0.1] * 8) for s in range(115)])
+    assert wish.reason.startswith("hold: 1000 of 10000 records/s, 10%, fewer wished for ")
+    assert wish.executors == 8
 
 
 def test_a_delayed_scale_down_keeps_the_largest_wishes_only() -> None:

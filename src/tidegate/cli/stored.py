@@ -31,6 +31,7 @@ def report(
     [bold]tidegate report last --to run.html[/bold]
     """
     with existing(store) as database:
+        database.close_abandoned()
         run_id = database.run(run).id
         path = write_report(database, run_id, store, to)
     show(output, {"run": run_id, "report": str(path)}, escape(f"report: {path}"))
@@ -52,6 +53,7 @@ def runs(
     from tidegate.cli.runs_view import runs_table  # noqa: PLC0415
 
     with existing(store) as database:
+        database.close_abandoned()
         stored = database.runs()
     if json or output is Output.json:
         print_json([_plain(run) for run in stored])

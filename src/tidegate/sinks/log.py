@@ -12,6 +12,8 @@ from tidegate.core import Decision, Observation, Tick
 
 log = logging.getLogger(__name__)
 UNKNOWN = "unknown"
+#: kinds of events that are no cause for concern
+NEWS = frozenset({"ExecutorResumed", "SharedRescale"})
 
 
 @dataclass(slots=True)
@@ -29,7 +31,8 @@ class LogSink:
     def take(self, tick: Tick) -> None:
         obs, query = tick.observation, _line(self.query)
         for event in obs.events:
-            log.warning("%s: %s: %s", query, event.kind, _line(event.message))
+            level = logging.INFO if event.kind in NEWS else logging.WARNING
+            log.log(level, "%s: %s: %s", query, event.kind, _line(event.message))
         if tick.decision is not None:
             self._decision = tick.decision
             if tick.acted:
