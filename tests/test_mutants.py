@@ -15,7 +15,7 @@ TOOL = Path(__file__).parents[1] / "scripts" / "mutants"
 @pytest.fixture(scope="module")
 def tool() -> Iterator[SimpleNamespace]:
     """Its modules, which are no package."""
-    names = ("mutations", "sample", "copies", "baseline")
+    names = ("mutant", "sample", "copies", "baseline")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(TOOL)
         loaded: dict[str, ModuleType] = {name: importlib.import_module(name) for name in names}
@@ -25,7 +25,7 @@ def tool() -> Iterator[SimpleNamespace]:
 
 
 def changes(tool: SimpleNamespace, source: str) -> list[str]:
-    return [f"{mutant.operator}: {mutant.after}" for mutant in tool.mutations.mutants(source)]
+    return [f"{mutant.operator}: {mutant.after}" for mutant in tool.mutant.mutants(source)]
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,16 @@ def test_what_is_not_mutated(tool: SimpleNamespace, source: str) -> None:
 
 def test_a_function_that_may_return_nothing_returns_early(tool: SimpleNamespace) -> None:
     source = 'def f() -> int | None:\n    """Text."""\n    x = a\n    return x\n'
-    (mutant,) = tool.mutations.mutants(source)
+    (mutant,) = tool.mutant.mutants(source)
     assert (mutant.line, mutant.before, mutant.after) == (3, "x = a", "return ⏎ x = a")
     assert mutant.source == 'def f() -> int | None:\n    """Text."""\n    return\n    x = a\n    return x\n'
 
 
 def test_places_are_counted_in_characters_and_functions_by_their_first_decorator(tool: SimpleNamespace) -> None:
     source = '@property\ndef f(self):\n    return "★", 1\n'
-    (edit,) = tool.mutations.edits(source)
+    (edit,) = tool.mutant.edits(source)
     assert (edit.mutant(source).after, edit.function) == ('return "★", 2', 1)
-    assert tool.mutations.edits("x = 1")[0].function is None
+    assert tool.mutant.edits("x = 1")[0].function is None
 
 
 FILE = """\
@@ -170,6 +170,8 @@ def test_a_mutant_meets_the_files_that_call_its_function_namesakes_first(tool: S
     # a constant outside of functions: all that call anything in the file
     assert baseline.tests("hpa.py", None) == ["tests/test_hpa.py", "tests/quick.py", "tests/slow.py"]
     assert baseline.tests("hpa.py", 30) == []
+    # a file of values only, in which nothing is called: the tests of its room
+    assert baseline.tests("quick/values.py", None) == ["tests/quick.py"]
     assert baseline.seconds(["tests/quick.py", "tests/slow.py"]) == 51
     assert baseline.failed == ["tests/test_hpa.py::test_x"]
 

@@ -35,9 +35,13 @@ class Baseline:
     files: dict[str, TestFile]
 
     def tests(self, file: str, function: int | None) -> list[str]:
-        """The test files that a mutant meets: first its namesakes and its file's doctests, then the quickest."""
-        stem = Path(file).stem
+        """The test files that a mutant meets: first its namesakes and its file's doctests, then the quickest. For a
+        file of values, of which nothing is called, those of its room.
+        """
+        stem, room = Path(file).stem, file.split("/", maxsplit=1)[0]
         fitting = [name for name, test in self.files.items() if test.reaches(file, function)]
+        if not fitting and function is None:
+            fitting = [name for name in self.files if name.startswith(f"tests/{room}")]
         spent, within = 0.0, list[str]()
         for name in sorted(fitting, key=lambda name: (stem not in Path(name).stem, self.files[name].seconds)):
             spent += self.files[name].seconds

@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import groupby, islice
 from pathlib import Path
 
-from mutations import Edit, Mutant, edits
+from mutant import Edit, Mutant, edits
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,3 +119,11 @@ def test_a_ramp_of_half_a_minute_is_a_step_for_ticks_of_a_minute_only() -> None:
     ramp = Cumulative(np.arange(601.0), np.append(0.0, np.cumsum(rates)))
     assert step_times(ramp, 600, tick=1) == ()
     assert len(step_times(ramp, 600, tick=60)) == len(step_times(ramp, 600, tick=900)) == 1
+
+
+def test_steps_a_minute_apart_are_two() -> None:
+    def steps(seconds: float) -> int:
+        times = np.cumsum([0.0, 300.0, seconds, 300.0])
+        return len(step_times(Cumulative(times, np.cumsum([0.0, 300 * 100, seconds * 200, 300 * 300])), times[-1]))
+
+    assert [steps(50.0), steps(90.0)] == [1, 2]

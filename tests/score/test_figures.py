@@ -20,6 +20,7 @@ from tidegate.score.figures import (
 from tidegate.score.provision import Provision
 from tidegate.score.recovery import Recovery
 from tidegate.score.trace import Array
+from tidegate.workloads import Constant
 
 
 @dataclass(frozen=True)
@@ -125,3 +126,18 @@ def test_where_nobody_knows_when_records_arrived_neither_does_the_score() -> Non
     # 800 in 100 s are known all the same, and so are the workers
     assert found.throughput == Throughput(offered=None, processed=8.0, ratio=None)
     assert (found.processed, found.workers) == (800, figures(RUN, Objective(slo=40)).workers)
+
+
+def test_no_time_passes_between_ticks_of_one_moment_or_where_a_clock_is_set_back() -> None:
+    ticks = np.array([0.0, 0.5, 0.3, 1.3])
+    run = replace(RUN, times=ticks, executors=np.array([2.0, 4.0, 1.0, 9.0]), requested=np.zeros(4))
+    # 0.5 s with 2, none with 4, 1 s with 1
+    assert figures(run, Objective(slo=40)).workers == Workers(1.33333333, 9, 2.0, 1.33333333, 2.0)
+    same = replace(RUN, times=np.array([5.0, 5.0]), executors=np.ones(2), requested=np.ones(2))
+    assert figures(same, Objective(slo=40, price=1)).workers is None
+
+
+def test_the_arrivals_of_a_workload_may_be_finer() -> None:
+    found = Cumulative.of(Constant(2.25, level=10), step=0.5)
+    assert found.times.tolist() == [0.0, 0.5, 1.0, 1.5, 2.0, 2.25]
+    assert found.totals.tolist() == [0.0, 5.0, 10.0, 15.0, 20.0, 22.5]

@@ -80,16 +80,16 @@ def test_nothing() -> None:
 
 
 def lost(count: int, every: float = 10.0) -> LostRecords:
-    """Three records each, that came in the first second of every ten."""
+    """Three records each, that came in the first second of every ten; in the second half, nine."""
     first = np.arange(count) * every
-    return LostRecords.none().plus(np.full(count, 3.0), first, first + 1.0)
+    return LostRecords.none().plus(np.where(first < count * every / 2, 3.0, 9.0), first, first + 1.0)
 
 
 def test_lost_records_grow_older() -> None:
     found = lost(2)
     assert [found.at(until).max for until in (11.0, 20.0)] == [11.0, 20.0]
-    # 3 of 19 to 20 s, and 3 of 9 to 10 s
-    assert (found.at(20.0).mean, found.at(20.0).share_above(19.5)) == pytest.approx((14.5, 0.25))
+    # 3 of 19 to 20 s, and 9 of 9 to 10 s
+    assert (found.at(20.0).mean, found.at(20.0).share_above(19.5)) == pytest.approx((12.0, 0.125))
 
 
 def test_those_that_came_close_together_are_merged() -> None:
@@ -109,7 +109,7 @@ def test_those_that_may_still_be_in_time_are_merged_last() -> None:
     spared = every.merged(until, most=1900, slo=15_000.0)
     # of the last 15,000 s, all 1500; of those before, pieces of up to 1 % of their age
     assert (spared.at(until).share_above(15_000.0), every.at(until).share_above(15_000.0)) == pytest.approx(
-        (0.25, 0.25)
+        (0.125, 0.125)
     )
     assert 1500 < len(spared.counts) < 1900
     assert len(every.merged(until, most=100, slo=15_000.0).counts) < 700

@@ -169,3 +169,18 @@ def test_rows_of_a_portion_that_no_task_read_are_lost() -> None:
 def test_numbers_of_simulated_records_are_no_whole_ones() -> None:
     read = replace(portions((6, 0, 99.9)), rows=np.array([99.0]))
     assert lost(trace(line((0, 0), (10, 99.9)), read, until=20)) == 0
+
+
+def test_records_before_and_after_the_arrivals_come_with_the_first_and_the_last() -> None:
+    found = LatencyDistribution.at(portions((20, 0, 100), (40, 100, 200)), line((0, 50), (10, 150)))
+    # 50 of 0 s and 50 of 0..5 s, done at 20; 50 of 5..10 s and 50 of 10 s, done at 40
+    assert found.mean == pytest.approx((50 * 20 + 50 * 17.5 + 50 * 32.5 + 50 * 30) / 200)
+    assert (found.records, found.max) == (200, 35)
+
+
+def test_two_distributions_are_as_good_as_one() -> None:
+    arrivals = line((0, 0), (100, 10_000))
+    parts = [LatencyDistribution.at(portions(row), arrivals) for row in ((2, 0, 100), (14, 100, 1000))]
+    both = LatencyDistribution.at(portions((2, 0, 100), (14, 100, 1000)), arrivals)
+    found = parts[0].joined(parts[1])
+    assert (found.mean, found.percentile(0.9), found.share_above(4)) == (both.mean, both.percentile(0.9), 0.9)

@@ -15,6 +15,7 @@ import pytest
 from tidegate.core import Batch, Decision, Event, ExecutorSample, Observation, Step, Tick
 from tidegate.score import Figures, Objective, RollingScore, figures, trace_from_ticks
 from tidegate.score.figures import Backlog, Rescales, Throughput
+from tidegate.score.folded_view import FoldedView
 from tidegate.score.folding import Bounds, Past, weight
 from tidegate.score.recovery import Recovery
 
@@ -257,6 +258,19 @@ def test_records_that_nobody_read_grow_old() -> None:
     assert found.latency is not None
     assert found.latency.max == pytest.approx(4001 - 10)
     assert found.slo.violated == pytest.approx(3 / 400)
+
+
+def test_arrivals_of_long_ago_are_thinned_and_those_of_late_are_not() -> None:
+    points = np.column_stack([np.arange(1000.0), np.arange(1000.0)])
+    view = FoldedView.beginning(points, first=0.0)
+    assert view.thinned(1000.0, most=1000) is view
+    # neighbours are 2 s apart, which is 1 % of 200 s: at 798 s and before that
+    once = view.thinned(1000.0, most=999).points[:, 0]
+    assert np.setdiff1d(points[:, 0], once).tolist() == list(range(1, 800, 2))
+    for _ in range(9):
+        view = view.thinned(1000.0, most=9)
+    assert (view.points[0, 0], view.points[-1, 0]) == (0.0, 999.0)
+    assert (np.diff(view.points[:, 0]) <= np.maximum(1.0, 0.01 * (1000 - view.points[1:, 0]))).all()
 
 
 def test_a_pause_is_no_backlog() -> None:

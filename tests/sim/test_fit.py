@@ -135,6 +135,7 @@ def test_models_are_text_and_back() -> None:
         ('{"job": "q", "tasks": true}', "need a number for tasks, got True"),
         ('{"job": "q", "origin": []}', r"need text for origin, got \[\]"),
         ('{"job": "q", "startup": 1e17}', "need 0 <= startup <= 86400, got 1e.17"),
+        ('{"job": "q", "fade": 1e-300}', "need 0.001 <= fade <= 1e.06, got 1e-300"),
         ("[" * 100_000, "need at most 64 levels"),
         ('{"job": "q", "cost": NaN}', r"need numbers between -2\^63 and 2\^63, cost is nan"),
     ],

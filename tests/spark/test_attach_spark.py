@@ -53,7 +53,7 @@ def test_in_monitor_it_decides_and_records_and_never_acts(
     assert decided(stored) == decided(list(watching.ticks))
     assert not any(tick.acted for tick in stored)
     # the same policy on what was recorded decides the same, step for step
-    again = autoscaler("hpa-cpu", Limits(1, 3), EAGER)
+    again = autoscaler("hpa-cpu", Limits(1, 3), EAGER, slo=10.0)
     for tick in stored:
         again.observe(tick.observation)
         if tick.steps:

@@ -109,6 +109,7 @@ class Attachment:
             slo=chosen.slo,
             period=chosen.period,
             verify=False,
+            safe=True,
             start=time.time(),
         )
 

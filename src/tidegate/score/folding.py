@@ -124,7 +124,6 @@ class Past:
         recorder, old = self._recorded(rows), self._recorded(rows[:count])
         readings = self._readings(recorder, old)
         trace, begin = recorder.trace(self.start, NOBODY), old.trace(self.start, NOBODY, finished=NOTHING_DONE)
-        trace = replace(trace, until=max(trace.until, self.until))
         known = min((reading.known for reading in readings if reading.arrivals), default=-math.inf)
         ticks = np.concatenate([self.ticks, finished_by(begin.times, readings[0].folded.rest(trace, None))])
         later = _decisive(ticks[ticks[:, 0] >= known], self.bounds.points)

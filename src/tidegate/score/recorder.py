@@ -23,8 +23,8 @@ def counts(batch: Batch) -> bool:
     >>> counts(Batch(0, 1.0, 2.0, 0.0, 0.0)), counts(Batch(0, float("nan"), 2.0, 0.0, 9.0))
     (False, False)
     """
-    known = batch.planned + batch.finished + batch.end + (batch.arrived or 0.0) + sum(batch.times)
-    return batch.end > batch.begin and math.isfinite(known)
+    known = (batch.planned, batch.finished, batch.end, batch.arrived or 0.0, *batch.times)
+    return batch.end > batch.begin and all(map(math.isfinite, known))
 
 
 def _floats() -> buffer[float]:

@@ -65,7 +65,7 @@ class BatchModel:
     young: float = parameter(
         0.0, "share", "by how much an executor that has done nothing needs more time", above=-1, most=MANY
     )
-    fade: float = parameter(60.0, "s", "of work after which 63 % of that has gone", above=0, most=MANY)
+    fade: float = parameter(60.0, "s", "of work after which 63 % of that has gone", least=0.001, most=MANY)
     noise: float = parameter(0.03, "share", "by how much the machine's pace varies, up and down", least=0, most=0.25)
     state: float = parameter(0.0, "rows", "of state for each record a second", least=0, most=1e12)
     #: where the numbers come from
