@@ -150,9 +150,10 @@ class Soak:
         yield
 
     def read_only(self) -> Iterator[None]:
-        remount(self.store.parent, "ro")
+        # a file system that somebody writes to cannot be made read-only: another one is mounted over it
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(self.store.parent)], check=True)
         yield
-        remount(self.store.parent, "rw")
+        subprocess.run(["umount", "-l", str(self.store.parent)], check=True)
 
     def full(self) -> Iterator[None]:
         filler = self.store.parent / "filler"
@@ -198,10 +199,6 @@ class Soak:
         self.statuses.append((time.time(), self.attachment.status))
 
     name = "soak"
-
-
-def remount(folder: Path, mode: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{mode}", str(folder)], check=False)
 
 
 @contextlib.contextmanager
