@@ -4,13 +4,13 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tidegate.core import EnvironmentMissing
 from tidegate.kafka import Broker
 
 # no example has a deadline: how long one takes depends on what else the machine does
-settings.register_profile("tidegate", deadline=None)
+settings.register_profile("tidegate", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tidegate")
 
 # workers of pytest-xdist have a fixed width, which the console would keep when it is made

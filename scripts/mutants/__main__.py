@@ -1,6 +1,7 @@
 """Mutation testing: how many of a seeded sample of one-line mutants do the tests without Spark kill?
 
-    python scripts/mutants [--seed 1] [--count 150] [--threshold 0.85] [--rooms score capacity] [--survivors]
+    python scripts/mutants [--seed 1] [--count 150] [--threshold 0.85] [--survivors]
+    python scripts/mutants --rooms score capacity --tests tests/score tests/capacity  # less, and sooner
 
 Works in copies of the tree. The suite runs once as it is, to see which test files call which functions; then each
 mutant meets those that call the function it is in. Results are kept in `.tidegate/mutants`, and a run that was broken
@@ -22,9 +23,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
+from types import FrameType
 
-from baseline import digest, measure
-from copies import HERE, ROOT, Copy
+from baseline import Baseline, digest, measure
+from copies import HERE, ROOT, Copy, kill_all
 from rich.console import Console
 from rich.table import Table
 from sample import Chosen, choose
@@ -73,7 +75,8 @@ class Outcome:
 
 def main() -> int:
     given = arguments()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the copies are removed
+    for ending in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(ending, _end)
     kept = ROOT / ".tidegate/mutants"
     kept.mkdir(parents=True, exist_ok=True)
     results = kept / f"seed-{given.seed}.jsonl"
@@ -86,11 +89,16 @@ def main() -> int:
         todo = [one for one in chosen if one.change not in known]
         print(f"{len(chosen)} mutants, {len(todo)} to try", flush=True)
         with results.open("a") as file:
-            for outcome in outcomes(copies, todo, kept / "baseline.json", tree) if todo else ():
+            for outcome in outcomes(copies, todo, measure(copies, given.tests, kept), tree) if todo else ():
                 known[outcome.change] = outcome
                 file.write(json.dumps(asdict(outcome)) + "\n")
                 file.flush()
     return summary([known[one.change] for one in chosen], given.threshold)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    kill_all()
+    sys.exit(128 + number)  # and so the copies are removed
 
 
 def arguments() -> argparse.Namespace:
@@ -99,6 +107,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=150)
     parser.add_argument("--threshold", type=float, default=0.85)
     parser.add_argument("--rooms", nargs="+", default=ROOMS)
+    parser.add_argument(
+        "--tests", nargs="+", default=["src", "tests"], help="files and folders of tests; src: doctests"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--survivors", action="store_true", help="keep what was killed before, try the others again")
     return parser.parse_args()
@@ -109,9 +120,9 @@ def remembered(results: Path, tree: str, keep_killed: bool) -> dict[tuple[str, s
     return {row.change: row for row in rows if row.tree == tree or (keep_killed and row.killed)}
 
 
-def outcomes(copies: Sequence[Copy], todo: Sequence[Chosen], kept: Path, tree: str) -> Iterator[Outcome]:
+def outcomes(copies: Sequence[Copy], todo: Sequence[Chosen], baseline: Baseline, tree: str) -> Iterator[Outcome]:
     """Each as soon as it is known, with a line for the terminal."""
-    baseline, free = measure(copies, kept), SimpleQueue[Copy]()
+    free = SimpleQueue[Copy]()
     failed, every = baseline.failed, baseline.seconds(baseline.files)
     print(f"{every:.0f} s of tests; {len(failed)} fail without a mutant {', '.join(failed[:3])}", flush=True)
     if copies[0].meet("core/__init__.py", CANARY, ["tests/control"], 300)[0] != "killed":

@@ -57,13 +57,18 @@ class Baseline:
         return [test for file in self.files.values() for test in file.failed]
 
 
-def measure(copies: Sequence[Copy], kept: Path) -> Baseline:
+def measure(copies: Sequence[Copy], wanted: Iterable[str], folder: Path) -> Baseline:
     """Test files that have not changed since the last time, and their sources neither, are not run again."""
-    root = copies[0].root
+    root, kept = copies[0].root, folder / "baseline.json"
     found = json.loads(kept.read_text()) if kept.exists() else {}
     sources = digest([*(root / "src").rglob("*.py"), *(root / "tests").rglob("conftest.py")])
-    tests = sorted(path for path in (root / "tests").rglob("test_*.py"))
-    digests = {"src": sources, **{path.relative_to(root).as_posix(): sources + digest([path]) for path in tests}}
+    tests = sorted(path.relative_to(root).as_posix() for path in (root / "tests").rglob("test_*.py"))
+    every = {"src": sources, **{test: sources + digest([root / test]) for test in tests}}
+    digests = {
+        name: has
+        for name, has in every.items()
+        if f"{name}/".startswith(tuple(f"{one.rstrip('/')}/" for one in wanted))
+    }
     todo = [name for name, has in digests.items() if found.get(name, {}).get("digest") != has]
     with ThreadPoolExecutor() as pool:
         shares = [todo[at :: len(copies)] for at in range(len(copies))]

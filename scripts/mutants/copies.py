@@ -13,7 +13,9 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -25,6 +27,21 @@ LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "spark-ware
 
 _server = multiprocessing.get_context("forkserver")
 _server.set_forkserver_preload(["pytest", "hypothesis.strategies", "numpy", "pandas", "scipy.optimize", "rich.table"])
+_running: set[BaseProcess] = set()
+
+
+def kill_all() -> None:
+    """End the tests of all copies, for whoever does not want to wait for them."""
+    for process in list(_running):
+        _kill(process)
+
+
+def _kill(process: BaseProcess) -> None:
+    if process.pid is not None and process.is_alive():
+        with suppress(ProcessLookupError):  # it is no leader of a group yet, or it has just ended
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +59,11 @@ class Copy:
         shutil.rmtree(self.root / ".hypothesis", ignore_errors=True)
         process = _server.Process(target=_run, args=(self.root, [*PYTEST, *IMPORTED, *arguments]))
         process.start()
-        try:
-            process.join(limit)
-        finally:
-            if process.is_alive():
-                os.killpg(process.pid or 0, signal.SIGKILL)
-                process.join()
+        _running.add(process)
+        process.join(limit)
+        if process.is_alive():
+            _kill(process)
+        _running.discard(process)
         code = process.exitcode
         return None if code == -signal.SIGKILL else code, (self.root / "output.txt").read_text(errors="replace")
 

@@ -88,7 +88,7 @@ with_or_without_profile = settings(
     deadline=None,
     max_examples=20,
     phases=(Phase.explicit, Phase.generate),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
