@@ -51,8 +51,10 @@ from tidegate.workloads import Constant
 
 #: seconds within which scaling must go on again
 LIMIT = 30.0
-#: records per second, in turn
-LOADS = (4_000, 14_000)
+#: records per second, in turn: work for one executor and for three
+LOADS = (2_000, 24_000)
+#: CPU of each executor, and the share of a core to aim at (an attached autoscaler does not know the quota)
+QUOTA, TARGET = 0.25, 0.18
 
 
 @dataclass
@@ -240,8 +242,8 @@ def judge(soak: Soak, fault: Fault) -> None:
 
 def run(minutes: float, every: float, lasting: float) -> dict[str, Any]:
     experiment = Experiment(
-        job="q11", workload="constant", duration=minutes * 60 + 120, peak=LOADS[0], trigger=2, maximum=3, partitions=6,
-        quota=0.25, grace=25, mode="monitor",
+        job="q11", workload="constant", duration=minutes * 60 + 120, peak=LOADS[0], trigger=4, maximum=3, partitions=6,
+        quota=QUOTA, grace=25, mode="monitor",
     )  # fmt: skip
     with (
         tempfile.TemporaryDirectory(prefix="tidegate-soak-work-") as work,
@@ -256,7 +258,7 @@ def run(minutes: float, every: float, lasting: float) -> dict[str, Any]:
 def _run(host: SparkHost, experiment: Experiment, disk: Path, pace: tuple[float, float, float]) -> dict[str, Any]:
     deployment = SparkDeployment(host, experiment)
     deployment.start()
-    policy = Unreliable(HpaCpu(target=0.6, interval=5, window=10, readiness=20))
+    policy = Unreliable(HpaCpu(target=TARGET, interval=5, window=10, readiness=20))
     attachment = tidegate.attach(
         deployment.query, policy, max_executors=3, period=1.0, slo="30s", store=disk / "runs.db"
     )

@@ -184,7 +184,7 @@ def test_somebody_elses_file_is_never_touched_and_nothing_is_kept(
     eventually(lambda: told)
     assert "somebody else's file" in str(told[0])
     assert path.read_text() == "my notes\n" * 100
-    assert (books.run, books.memory("orders", "static", patience=0.05)) == (None, None)
+    assert (books.run, books.memory("orders", "static")) == (None, None)
     books.end("done", lambda: RunResult("x", "done"), patience=5)
     eventually(lambda: not books._thread.is_alive())
 

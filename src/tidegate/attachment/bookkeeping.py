@@ -96,7 +96,7 @@ class Bookkeeping:
                 self._ticks.popleft()
                 self._dropped += 1
             self._ticks.append(tick)
-            self._changed.notify()
+            self._changed.notify_all()
             trouble = self._trouble
             dropped = 0
             if trouble is None and self._dropped:
@@ -107,18 +107,18 @@ class Bookkeeping:
             raise StoreUnavailable(f"{dropped} ticks were dropped while it could not be used")
 
     def memory(self, job: str, policy: str, patience: float = 10.0) -> Mapping[str, Any] | None:
-        """What a policy learned about a job before; None if there is nothing, or the store does not answer in time."""
+        """What a policy learned about a job before; None if there is nothing, or the store does not work or is slow."""
         answer: list[Mapping[str, Any] | None] = []
-        done = threading.Event()
 
         def read(store: Store, run: str) -> None:
-            try:
-                answer.append(store.memory(job, policy))
-            finally:
-                done.set()
+            learned = store.memory(job, policy)
+            with self._changed:
+                answer.append(learned)
+                self._changed.notify_all()
 
         self._put("recall", read)
-        done.wait(patience)
+        with self._changed:
+            self._changed.wait_for(lambda: answer or self._trouble is not None, timeout=patience)
         return answer[0] if answer else None
 
     def remember(self, job: str, policy: str, memory: Mapping[str, Any]) -> None:
@@ -137,14 +137,14 @@ class Bookkeeping:
         self._put("result", lambda store, run: store.end(run, status, result()))
         with self._changed:
             self._closed = True
-            self._changed.notify()
+            self._changed.notify_all()
         if not self._flushed.wait(patience):
             log.warning("%s: the end of the run is not stored: %s", self._path, self._trouble or "the store is slow")
 
     def _put(self, kind: str, write: Callable[[Store, str], None]) -> None:
         with self._changed:
             self._entries[kind] = write
-            self._changed.notify()
+            self._changed.notify_all()
 
     def _work(self) -> None:
         wait = FIRST
@@ -215,7 +215,9 @@ class Bookkeeping:
         text = str(error) or type(error).__name__
         if self._trouble != text:
             log.warning("%s: ticks and decisions are not stored at present: %s", self._spec.job, text)
-        self._trouble = text
+        with self._changed:
+            self._trouble = text
+            self._changed.notify_all()
         self._tell(self.name, f"ticks are not stored: {text}")
         store = self._store
         self._close()
