@@ -52,9 +52,9 @@ from tidegate.workloads import Constant
 #: seconds within which scaling must go on again
 LIMIT = 30.0
 #: records per second, in turn: work for one executor and for three
-LOADS = (2_000, 24_000)
+LOADS = (2_000, 90_000)
 #: CPU of each executor, and the share of a core to aim at (an attached autoscaler does not know the quota)
-QUOTA, TARGET = 0.25, 0.18
+QUOTA, TARGET = 0.25, 0.12
 
 
 @dataclass
@@ -113,6 +113,8 @@ class Fault:
     healthy: float | None = None
     #: longest time between two ticks from its beginning until it was overcome
     gap: float = 0.0
+    #: rescales from its beginning until 30 s after its end
+    rescales: int = 0
 
 
 @dataclass
@@ -235,6 +237,7 @@ def judge(soak: Soak, fault: Fault) -> None:
     fault.decided = decided[0] - fault.ended if decided else None
     healthy = [t for t, status in soak.statuses if t > fault.ended and status == "scaling"]
     fault.healthy = healthy[0] - fault.ended if healthy else None
+    fault.rescales = sum(acted and fault.began <= t <= fault.ended + LIMIT for t, _, acted in soak.ticks)
     until = max(decided[0] if decided else 0, fault.ended)
     times = [t for t, _, _ in soak.ticks if fault.began - 2 <= t <= until + 2]
     fault.gap = max((b - a for a, b in itertools.pairwise(times)), default=0.0)
@@ -265,7 +268,11 @@ def _run(host: SparkHost, experiment: Experiment, disk: Path, pace: tuple[float,
     attachment._engine._listener._reports = Mangling(maxlen=10_000)
     soak = Soak(deployment, attachment, disk / "runs.db")
     stop = threading.Event()
-    followers = [threading.Thread(target=call, args=(soak, stop)) for call in (watch, sample, feed)]
+    followers = [
+        threading.Thread(target=watch, args=(soak, stop)),
+        threading.Thread(target=sample, args=(soak, stop)),
+        threading.Thread(target=feed, args=(soak, stop, pace[1] / 2)),
+    ]
     for thread in followers:
         thread.start()
     try:
@@ -305,10 +312,10 @@ def sample(soak: Soak, stop: threading.Event) -> None:
         soak.samples.append(Sample(time.time(), *usage(os.getpid()), *usage(jvm())))
 
 
-def feed(soak: Soak, stop: threading.Event) -> None:
-    """A load that goes up and down every two minutes, so that there is something to scale."""
+def feed(soak: Soak, stop: threading.Event, every: float) -> None:
+    """A load that goes up soon after a fault begins, and down after its end."""
     turn = 0
-    while not stop.wait(120):
+    while not stop.wait(every):
         turn += 1
         soak.deployment.offer(Constant(100_000, level=LOADS[turn % len(LOADS)]))
 
@@ -365,10 +372,10 @@ def summary(soak: Soak, agrees: bool, detached: float, minutes: float) -> dict[s
 
 
 def show(result: dict[str, Any]) -> None:
-    print(f"{'fault':<12}{'decided':>10}{'healthy':>10}{'gap':>8}")
+    print(f"{'fault':<12}{'decided':>10}{'healthy':>10}{'gap':>10}{'rescales':>10}")
     for fault in result["faults"]:
         cells = ("-" if fault[key] is None else f"{fault[key]:.1f} s" for key in ("decided", "healthy", "gap"))
-        print(f"{fault['name']:<12}" + "".join(f"{cell:>10}" for cell in cells))
+        print(f"{fault['name']:<12}" + "".join(f"{cell:>10}" for cell in cells) + f"{fault['rescales']:>10}")
     for name, (first, last) in result["growth"].items():
         print(f"{name:<12}{first:>10.1f}{last:>10.1f}")
     brief = {key: value for key, value in result.items() if key not in ("faults", "growth", "statuses")}
