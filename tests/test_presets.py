@@ -18,7 +18,7 @@ from tidegate.core import (
 )
 from tidegate.experiment import Experiment
 from tidegate.policies import HpaCpu, Stabilisation, StepLimit
-from tidegate.policies.guards import Arriving, CatchingUp, Ceiling, GuardSettings, Late, Stalled
+from tidegate.policies.guards import Arriving, CatchingUp, Ceiling, GuardSettings, Late, Stalled, Uneven
 from tidegate.presets import PRESETS, Preset, autoscaler, parsed_options
 
 LIMITS = Limits(1, 8)
@@ -82,7 +82,7 @@ def test_without_options_the_defaults_are_those_of_kubernetes() -> None:
     scaler = autoscaler("hpa-cpu", LIMITS)
     assert scaler.policy == HpaCpu(target=0.7, tolerance=0.1, interval=15, window=15, readiness=30)
     assert scaler.guards[:2] == (StepLimit(up=4, factor=2.0, down=0), Stabilisation(down=300, up=0))
-    assert [guard.name for guard in scaler.guards] == ["step", "stabilisation", "stalled", "ceiling"]
+    assert [guard.name for guard in scaler.guards] == ["step", "stabilisation", "uneven", "stalled", "ceiling"]
 
 
 def test_a_name_may_have_other_defaults_than_its_class() -> None:
@@ -93,7 +93,7 @@ def test_a_name_may_have_other_defaults_than_its_class() -> None:
 def test_guards_can_be_added_to_any_policy() -> None:
     options = {"cooldown-up": 60, "pause": "in", "excluded": "12:00-13:00", "core-quota": 6.0}
     names = [guard.name for guard in autoscaler("daedalus", LIMITS, options).guards]
-    assert names == ["arriving", "stalled", "ceiling", "quota", "cooldown", "pause", "excluded"]
+    assert names == ["arriving", "uneven", "stalled", "ceiling", "quota", "cooldown", "pause", "excluded"]
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -134,8 +134,8 @@ def test_a_policy_object_gets_the_guards_that_keep_any_policy_from_harm() -> Non
     scaler = autoscaler(mine, Limits(1, 4), {"arriving": "2m"}, slo=20)
     assert scaler.policy is mine
     assert (scaler.name, scaler.interval) == ("Mine", 3.0)
-    assert scaler.guards == (Arriving(120), Stalled(), Late(20), CatchingUp(10), Ceiling())
-    assert autoscaler(mine, Limits(1, 4)).guards == (Arriving(60), Stalled(), Ceiling())
+    assert scaler.guards == (Arriving(120), Uneven(60), Stalled(), Late(20), CatchingUp(10), Ceiling())
+    assert autoscaler(mine, Limits(1, 4)).guards == (Arriving(60), Uneven(60), Stalled(), Ceiling())
     with pytest.raises(UnknownName, match="no option of policy Mine is named 'lat'; did you mean 'late'"):
         autoscaler(mine, Limits(1, 4), {"lat": 3})
     with pytest.raises(UnknownName, match="no option of policy Mine is named 'interval'"):  # its own are its own

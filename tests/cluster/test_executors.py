@@ -60,6 +60,9 @@ class Context:
         )
         self._jsc = SimpleNamespace(sc=lambda: self)
 
+    def getConf(self) -> Any:
+        return SimpleNamespace(get=lambda key, default: default)
+
     def statusStore(self) -> None: ...
     def statusTracker(self) -> None: ...
 

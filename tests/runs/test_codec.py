@@ -51,6 +51,7 @@ SPEC = RunSpec(
     initial=3,
     slo=30.0,
     safe=True,
+    spread=True,
     seed=7,
     skew="hot",
     trigger=4.0,
@@ -154,7 +155,7 @@ def test_keys_of_a_spec_are_those_of_before_and_the_version() -> None:
     before = (
         "job workload policy engine options mode duration peak workload_seed noise minimum maximum initial slo seed"
         " skew trigger limit partitions drain verify quota grace kafka master cores memory ui_port model period"
-        " failures price source workload_spec limits start safe"
+        " failures price source workload_spec limits start safe spread"
     )
     found = encode(SPEC)
     assert found.keys() == {*before.split(), "version"}

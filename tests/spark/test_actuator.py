@@ -36,6 +36,9 @@ class Cluster:
     def requested_total(self) -> int | None:
         return self.total
 
+    def busy(self) -> bool:
+        return False
+
     def kill(self, executors: Sequence[str]) -> None:
         self._note("kill", list(executors))
 

@@ -53,6 +53,9 @@ class Cluster:
     def requested_total(self) -> int | None:
         return self.kept
 
+    def busy(self) -> bool:
+        return False
+
 
 def until(condition: Callable[[], bool]) -> None:
     deadline = real_time.monotonic() + 30

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tidegate.cluster.executors import Executor
 from tidegate.core import ExecutorSample, InvalidInput, UnknownName
-from tidegate.spark.actuator import Actuator
+from tidegate.spark.actuator import Actuator, Keeper
 from tidegate.spark.engine import shared
 from tidegate.spark.pool import RESPECT, Membership, portions
 
@@ -33,8 +33,11 @@ class Cluster:
     def requested_total(self) -> int | None:
         return self.total
 
-    def actuator(self, boundary: threading.Event) -> Actuator:
-        return Actuator(self, self.executors, boundary)
+    def busy(self) -> bool:
+        return False
+
+    def actuator(self, boundary: threading.Event, keeper: Keeper) -> Actuator:
+        return Actuator(self, self.executors, boundary, keeper=keeper)
 
 
 Join = Callable[..., Membership]

@@ -27,7 +27,12 @@ def test_everything_that_a_report_says() -> None:
             {"startOffset": 10, "endOffset": 110, "latestOffset": 120},
         ],
         "stateOperators": [
-            {"numRowsTotal": 5, "memoryUsedBytes": 600, "numRowsDroppedByWatermark": 1},
+            {
+                "numRowsTotal": 5,
+                "memoryUsedBytes": 600,
+                "numRowsDroppedByWatermark": 1,
+                "customMetrics": {"rocksdbSstFileSize": 5000},
+            },
             {"numRowsTotal": 6, "memoryUsedBytes": 70},
         ],
         "observedMetrics": {"tidegate_records": {"times": [1000, 2500]}},
@@ -43,7 +48,7 @@ def test_everything_that_a_report_says() -> None:
         latest=620,
         times=(1.0, 2.5),
         watermark="2015-07-15T00:00:00.917Z",
-        state=State(rows=11, bytes=670, dropped=1),
+        state=State(rows=11, bytes=670, dropped=1, size=5000),
     )
 
 

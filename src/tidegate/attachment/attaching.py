@@ -28,8 +28,8 @@ def attach(
 
     Bounds are the given ones and `spark.dynamicAllocation.minExecutors`/`maxExecutors`, whichever are tighter.
     `options` are the policy's and its guards'; further settings are those of `Settings`: `mode`, `period`, `slo`,
-    `store`, `resume`, `sinks`, `patience`, `fallback`, `fallback_after`, `fallback_behavior`, `foreign`. Ends with the
-    query, at the end of its `with` block or with `detach()`; the query is never stopped.
+    `spread`, `store`, `resume`, `sinks`, `patience`, `fallback`, `fallback_after`, `fallback_behavior`, `foreign`. Ends
+    with the query, at the end of its `with` block or with `detach()`; the query is never stopped.
 
     Several queries of an application can be attached: their needs are added up, and the bounds hold for the sum. A
     second active attachment of one query is refused.

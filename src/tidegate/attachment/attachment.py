@@ -43,7 +43,12 @@ class Attachment:
         self._settings, self._scaler = settings, scaler
         self._name = query.name or f"query {query.id}"
         self._clock = WallClock()
-        watching = Watching(active=settings.active, maximum=scaler.limits.maximum, foreign=settings.foreign)
+        watching = Watching(
+            active=settings.active,
+            maximum=scaler.limits.maximum,
+            foreign=settings.foreign,
+            spread=settings.slo / 2 if settings.spread else None,
+        )
         self._engine = SparkEngine(spark, query, watching)
         self._spec = self._new_spec()
         self._score = RollingScore(slo=settings.slo, start=self._spec.start or 0.0)
@@ -110,6 +115,7 @@ class Attachment:
             period=chosen.period,
             verify=False,
             safe=True,
+            spread=chosen.active and chosen.spread,
             start=time.time(),
         )
 

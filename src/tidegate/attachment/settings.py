@@ -31,6 +31,8 @@ class Settings:
     period: float = 1.0
     #: latency against which the run is scored, and above which executors are not released
     slo: float = 10.0
+    #: spread the state of the query evenly over its executors; else it stays where Spark has it
+    spread: bool = True
     #: where ticks and decisions are kept; None for nowhere
     store: str | Path | None = STORE
     #: go on from what the policy learned when it was last attached to a query of this name

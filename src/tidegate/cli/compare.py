@@ -83,6 +83,14 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    spread: Annotated[
+        bool | None,
+        typer.Option(
+            "--spread/--no-spread",
+            help="on Spark: spread state over the executors, or leave it where Spark has it; default: spread",
+            show_default=False,
+        ),
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="delete earlier results in that folder")] = False,
     fail_if: FailIfPolicy = None,
     output: AsJson = Output.text,
@@ -118,6 +126,7 @@ def compare(
         "maximum": max_executors,
         "slo": slo,
         "safe": safe,
+        "spread": spread,
         "trigger": trigger,
         "period": period,
         "price": price,

@@ -87,6 +87,9 @@ def run(
         bool,
         typer.Option("--safe/--as-published", help="no scale-in while records are late, or the policy as published"),
     ] = True,
+    spread: Annotated[
+        bool, typer.Option(help="on Spark: spread state over the executors, or leave it where Spark has it")
+    ] = True,
     trigger: Annotated[str, typer.Option(help="time between micro-batches")] = "4s",
     limit: Annotated[
         int, typer.Option(help="most records of a batch; 0: the arrivals of four triggers at the peak rate")
@@ -158,6 +161,7 @@ def run(
         initial=initial,
         slo=amounts.duration(slo),
         safe=safe,
+        spread=spread,
         trigger=amounts.duration(trigger),
         limit=limit,
         partitions=partitions,

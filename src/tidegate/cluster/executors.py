@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 
@@ -35,6 +36,9 @@ class Scaling(Protocol):
     def kill(self, executors: Sequence[str]) -> None: ...
     def request_total(self, executors: int) -> None: ...
     def requested_total(self) -> int | None: ...
+    def busy(self) -> bool:
+        """Whether a job runs, if only between two of its stages."""
+        ...
 
 
 def declare(driver: Scaling, surplus: Sequence[Executor], total: int) -> None:
@@ -48,13 +52,16 @@ def declare(driver: Scaling, surplus: Sequence[Executor], total: int) -> None:
     driver.request_total(total)
 
 
-def victims(executors: Sequence[Executor], total: int) -> list[Executor]:
-    """Victim selection: idle executors first, then the youngest, which are the least warm and hold the least state.
+def victims(
+    executors: Sequence[Executor], total: int, held: Mapping[str, int] = MappingProxyType({})
+) -> list[Executor]:
+    """Victim selection: idle executors first, then those that hold the fewest state partitions (`held`), then the
+    youngest, which are the least warm.
 
     >>> rows = [("0", 0, 1), ("1", 1, 2), ("2", 0, 3)]  # id, running tasks, time added
     >>> a, b, c = (Executor(id, "host", 1, tasks, 0.0, added) for id, tasks, added in rows)
-    >>> [e.id for e in victims([a, b, c], total=1)]
-    ['2', '0']
+    >>> [e.id for e in victims([a, b, c], total=1)], [e.id for e in victims([a, b, c], total=1, held={"0": 3, "2": 4})]
+    (['2', '0'], ['0', '2'])
     """
-    order = sorted(executors, key=lambda executor: (executor.active_tasks, -executor.added))
+    order = sorted(executors, key=lambda e: (e.active_tasks, held.get(e.id, 0), -e.added))
     return order[: max(0, len(executors) - total)]

@@ -25,9 +25,12 @@ __all__ = [
     "is_classic",
     "is_continuous",
     "is_open",
+    "last_plan",
     "launch",
     "renew",
+    "seq",
     "start_master",
+    "store_coordinator",
 ]
 
 #: a failed call into the JVM
@@ -49,6 +52,24 @@ def is_continuous(query: StreamingQuery) -> bool:
         return str(wrapper.streamingQuery().getClass().getSimpleName()) == "ContinuousExecution"
     except (JvmError, TypeError):  # another implementation of a query: it is as good as any
         return False
+
+
+def last_plan(query: StreamingQuery) -> Any:
+    """The physical plan of a query's last micro-batch; None if none has run yet."""
+    wrapper: Any = query._jsq
+    execution = wrapper.streamingQuery().lastExecution()
+    return None if execution is None else execution.executedPlan()
+
+
+def store_coordinator(spark: SparkSession) -> Any:
+    """The driver's register of state stores and the executors that hold them."""
+    session: Any = spark._jsparkSession
+    return session.sessionState().streamingQueryManager().stateStoreCoordinator()
+
+
+def seq(jvm: Any, items: Sequence[Any]) -> Any:
+    """A Scala sequence."""
+    return jvm.PythonUtils.toSeq(list(items))
 
 
 def is_open() -> bool:
@@ -99,6 +120,7 @@ class Driver:
         module = getattr(jvm.com.fasterxml.jackson.module.scala, "DefaultScalaModule$")
         self._mapper.registerModule(getattr(module, "MODULE$"))
         self._totals: Any = None
+        self._graceful = context.getConf().get("spark.decommission.enabled", "false") == "true"
 
     def executors(self) -> list[dict[str, Any]]:
         """Live executors, including the driver's own entry."""
@@ -107,6 +129,10 @@ class Driver:
 
     def job_ids(self, group: str) -> list[int]:
         return [int(id) for id in self._read(self._tracker.getJobIdsForGroup(group))]
+
+    def busy(self) -> bool:
+        """Whether any job of the application runs, if only between two of its stages."""
+        return bool(self._read(self._tracker.getActiveJobIds()))
 
     def job(self, id: int) -> dict[str, Any]:
         return dict(self._read(self._store.job(id)))
@@ -118,8 +144,23 @@ class Driver:
         return dict(self._read(self._store.executorSummary(id, attempt)))
 
     def kill(self, executors: Sequence[str]) -> None:
-        """Kill executors. This lowers the total that Spark keeps, so declare the desired total afterwards."""
-        self._scala.killExecutors(self._jvm.PythonUtils.toSeq(list(executors)))
+        """Remove executors: where the application has decommissioning on, they finish their tasks and hand over their
+        blocks first, else they are killed. This lowers the total that Spark keeps, so declare the desired total
+        afterwards.
+        """
+        if self._graceful:
+            self._decommission(executors)
+            return
+        self._scala.killExecutors(seq(self._jvm, executors))
+
+    def _decommission(self, executors: Sequence[str]) -> None:
+        jvm, gateway = self._jvm, SparkContext._gateway
+        assert gateway is not None
+        info = jvm.org.apache.spark.scheduler.ExecutorDecommissionInfo("scaled in", jvm.scala.Option.empty())
+        pairs = gateway.new_array(jvm.scala.Tuple2, len(executors))
+        for k, executor in enumerate(executors):
+            pairs[k] = jvm.scala.Tuple2(executor, info)
+        self._scala.schedulerBackend().decommissionExecutors(pairs, True, False)
 
     def request_total(self, executors: int) -> None:
         """Declare the desired total; does not remove executors."""

@@ -31,6 +31,8 @@ class ExecutorSample:
     uptime: float | None = None
     #: tasks running now
     tasks: int | None = None
+    #: state partitions that it holds
+    stores: int | None = None
     #: whether it has stopped responding, so that its other figures are not those of a working executor
     stalled: bool = False
 
@@ -122,6 +124,9 @@ class Observation:
     others: int = 0
     #: why nothing may be rescaled now, e.g. because somebody else has set the total; empty if there is no reason
     held: str = ""
+    #: why figures of the executors do not yet show what they can do together, e.g. because state is still moving to new
+    #: ones; empty if they do
+    uneven: str = ""
     #: for how long the query waited before its last batch; unknown if the batch before that one is
     pause: float | None = None
 

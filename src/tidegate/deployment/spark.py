@@ -139,6 +139,7 @@ class SparkDeployment:
             batch_limit=feed if isinstance(feed, Embedded) else None,
             maximum=e.maximum,
             keep_observed=True,
+            spread=e.slo / 2 if e.spread else None,
         )
         return SparkEngine(self.host.spark, self.query, watching)
 

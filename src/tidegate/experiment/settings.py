@@ -42,6 +42,7 @@ class Experiment(RunSpec):
     peak: float = 100_000.0
     trigger: float = 4.0
     safe: bool = True
+    spread: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", parsed_options(self.policy, self.options))

@@ -12,7 +12,7 @@ KUBERNETES: Options = {"down-window": 300.0, "step-up": 4, "step-factor": 2.0, "
 #: as deployed in the experiments of the DEBS'24 paper, whose HPA variants have a window instead of the cooldown
 DEBS: Options = {"cooldown-up": 300.0, "cooldown-down": 300.0, "step-up": 15}
 #: for fixed numbers, and for systems that consider neither partitions nor executors that are still starting
-AS_IS: Options = {"ceiling": 0, "arriving": 0.0}
+AS_IS: Options = {"ceiling": 0, "arriving": 0.0, "uneven": 0.0}
 
 
 @dataclass(frozen=True, slots=True)

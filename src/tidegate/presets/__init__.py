@@ -46,7 +46,7 @@ def autoscaler(
     >>> autoscaler("static", Limits(1, 4), {"executors": 3}).policy.executors
     3
     >>> [guard.name for guard in autoscaler("ds2", Limits(1, 4), slo=10.0).guards]
-    ['step', 'arriving', 'stalled', 'late', 'catching-up', 'ceiling', 'cooldown']
+    ['step', 'arriving', 'uneven', 'stalled', 'late', 'catching-up', 'ceiling', 'cooldown']
     """
     if slo is not None and not (math.isfinite(slo) and slo > 0):
         raise InvalidInput(f"need an SLO above 0 s, got {slo:g}")

@@ -60,6 +60,8 @@ class RunSpec:
     slo: float = 10.0
     #: whether guards keep the policy from scaling in while records are late; else the policy is as published
     safe: bool = False
+    #: whether state is moved to executors that hold too little of it; else it stays where Spark has it
+    spread: bool = False
     #: of the records, and of what a simulator draws
     seed: int = 0
     #: how unevenly keys are spread

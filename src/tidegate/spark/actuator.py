@@ -1,7 +1,8 @@
 """Changes the number of executors through the driver's own API, which is the same on every kind of cluster.
 
 Scale-out is immediate. Scale-in waits for a moment between two batches without running tasks, so that no work is lost;
-if there is none within `patience`, executors are removed anyway and Spark reruns their tasks elsewhere.
+if there is none within `patience`, executors are removed anyway and Spark reruns their tasks elsewhere. Before they go,
+the state they hold is placed on others.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Protocol
 
 from tidegate.cluster.executors import Executor, Scaling, declare, victims
 from tidegate.core import Event
@@ -20,10 +23,37 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long to wait for the end of a batch before scaling in, and for a request to be met before reporting it."""
+    """How long to wait for the end of a batch before scaling in, for a request to be met before reporting it, and for
+    state to leave executors before they go.
+    """
 
     patience: float = 20.0
     timeout: float = 60.0
+    drain: float = 300.0
+
+
+class Keeper(Protocol):
+    """Knows where state is, and moves it."""
+
+    @property
+    def partitions(self) -> Mapping[str, int]:
+        """State partitions by executor."""
+        ...
+
+    def release(self, ids: Collection[str]) -> bool:
+        """Place the state of executors that are to go on others, as much as fits into the next batch; True if nothing
+        is left on them then. Without ids, all stay.
+        """
+        ...
+
+
+class Stateless:
+    """A keeper where there is no state."""
+
+    partitions: Mapping[str, int] = MappingProxyType({})
+
+    def release(self, ids: Collection[str]) -> bool:
+        return True
 
 
 @dataclass(slots=True)
@@ -50,16 +80,17 @@ class Actuator:
     executors present; `check` reports if it does for too long.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, what it drives, what it waits for, and how long
         self,
         driver: Scaling,
         executors: Callable[[], Sequence[Executor]],
         boundary: threading.Event,
         *,
+        keeper: Keeper = Stateless(),  # noqa: B008, it has no state
         requested: int | None = None,
         pace: Pace = Pace(),  # noqa: B008, a frozen value
     ) -> None:
-        self._driver, self._executors, self._boundary = driver, executors, boundary
+        self._driver, self._executors, self._boundary, self._keeper = driver, executors, boundary, keeper
         self.pace = pace
         self._wake = threading.Event()
         self._state = _State(len(executors()) if requested is None else requested, total=driver.requested_total())
@@ -169,13 +200,33 @@ class Actuator:
     def _apply(self) -> None:
         surplus: list[Executor] = []
         if len(self._staying()) > self.requested:
+            emptied = self._drain()
             self._await_quiet()
             if self._closed:
                 return
-            surplus = victims(self._staying(), self.requested)
+            surplus = self._surplus(emptied)
+            if not surplus:  # more were requested meanwhile
+                self._keeper.release(())
         declare(self._driver, surplus, self.requested)
         with self._state.lock:
             self._state.leaving |= {executor.id for executor in surplus}
+
+    def _drain(self) -> list[str]:
+        """Place the state of the executors that are to go on others, over as many batches as that takes; their ids."""
+        deadline = time.monotonic() + self.pace.drain
+        while True:
+            ids = [executor.id for executor in self._surplus([])]
+            self._boundary.clear()
+            if self._keeper.release(ids) or self._closed or time.monotonic() > deadline:
+                return ids
+            self._boundary.wait(self.pace.patience)
+
+    def _surplus(self, first: Sequence[str]) -> list[Executor]:
+        """The executors to remove at this moment, those whose state was moved `first`."""
+        staying = self._staying()
+        ranked = victims(staying, 0, self._keeper.partitions)
+        ranked.sort(key=lambda executor: executor.id not in first)
+        return ranked[: max(0, len(staying) - self.requested)]
 
     def _staying(self) -> list[Executor]:
         listed = self._executors()
@@ -184,12 +235,12 @@ class Actuator:
             return [executor for executor in listed if executor.id not in self._state.leaving]
 
     def _await_quiet(self) -> None:
-        """Wait until no task runs, patience is exhausted, or there is nothing to remove any more.
+        """Wait until no job and no task runs, patience is exhausted, or there is nothing to remove any more.
 
         Checked at the end of each batch, but also in between: when the end is reported, the next batch may have begun.
         """
         deadline = time.monotonic() + self.pace.patience
-        while any(executor.active_tasks for executor in self._executors()):
+        while any(executor.active_tasks for executor in self._executors()) or self._driver.busy():
             self._boundary.clear()
             self._boundary.wait(0.05)
             if self._closed or time.monotonic() > deadline or self.requested >= len(self._staying()):

@@ -16,6 +16,7 @@ from tidegate.cluster.executors import Executor
 from tidegate.cluster.jvm import Driver
 from tidegate.cluster.jvm_shutdown import finish
 from tidegate.cluster.quota import Quotas
+from tidegate.cluster.state_stores import StateStores
 from tidegate.cluster.status import Stage, Status, of_last_batch
 from tidegate.core import (
     Batch,
@@ -29,12 +30,13 @@ from tidegate.core import (
     QueryEnded,
     QueryFailed,
 )
-from tidegate.spark.actuator import Actuator
+from tidegate.spark.actuator import Actuator, Keeper, Stateless
 from tidegate.spark.listener import ProgressListener
 from tidegate.spark.meter import CpuMeter, SlotMeter
 from tidegate.spark.pool import Membership
 from tidegate.spark.report import parsed
 from tidegate.spark.reports import ReportLog
+from tidegate.spark.spreading import StateSpreader
 from tidegate.spark.stalls import StallMeter
 
 #: called with the progress report of every batch that ran
@@ -70,6 +72,9 @@ class Watching:
     foreign: str = "correct"
     #: keep the observed metrics of every batch, to verify a run by them; they grow with it
     keep_observed: bool = False
+    #: how many seconds longer a batch may take because state moves to executors that hold too little of it; None
+    #: leaves state where Spark has it
+    spread: float | None = 5.0
 
 
 class SparkEngine:
@@ -85,8 +90,15 @@ class SparkEngine:
         self.status = Status(spark.sparkContext)
         self.log = ReportLog(base=watching.base)
         application = str(spark.sparkContext.applicationId)
-        self._membership = self._join(application) if watching.active else None
-        self._listener = ProgressListener(self._run_id, self._membership.boundary if self._membership else None)
+        self._spreader = self._make_spreader(query)
+        try:
+            self._membership = self._join(application) if watching.active else None
+        except InvalidInput:
+            if self._spreader:
+                self._spreader.close()
+            raise
+        parts = (self._membership, self._spreader)
+        self._listener = ProgressListener(self._run_id, *(part.boundary for part in parts if part is not None))
         spark.streams.addListener(self._listener)
         if not query.isActive:
             self._listener.ended.set()
@@ -117,16 +129,23 @@ class SparkEngine:
             self._make_actuator,
             maximum=watching.maximum,
             alive=lambda: self._query.isActive,
+            keeper=self._spreader or Stateless(),
             foreign=watching.foreign,
         )
 
-    def _make_actuator(self, boundary: threading.Event) -> Actuator:
+    def _make_spreader(self, query: StreamingQuery) -> StateSpreader | None:
+        seconds = self._watching.spread
+        if seconds is None or not self._watching.active:
+            return None
+        return StateSpreader(StateStores(self._spark, query), self.status.executors, seconds)
+
+    def _make_actuator(self, boundary: threading.Event, keeper: Keeper) -> Actuator:
         driver, requested = Driver(self._spark.sparkContext), self._watching.requested
         if requested is None:
             # while the first ones are still starting there are none, and a total of 0 would send them away
             configured = self._spark.sparkContext.getConf().get("spark.executor.instances", "1")
             requested = len(self.status.executors()) or max(1, int(configured))
-        return Actuator(driver, self.status.executors, boundary, requested=requested)
+        return Actuator(driver, self.status.executors, boundary, keeper=keeper, requested=requested)
 
     @property
     def levers(self) -> frozenset[Lever]:
@@ -144,6 +163,7 @@ class SparkEngine:
         running, member = len(executors), self._membership
         self._events += self._lost(now, executors, member.requested + member.others if member else running)
         self._events += member.check(now, running) if member else []
+        self._look_at_state(executors)
         obs = self._observation(now, executors)
         # only now, as a call that fails before leaves them for the next observation
         self._batches, self._events = [], []
@@ -183,6 +203,8 @@ class SparkEngine:
         """Watch the query that continues from the checkpoint of the previous one. All counts are kept."""
         self._query, self._run_id = query, str(query.runId)
         self._listener.follow(self._run_id)
+        if self._spreader:
+            self._spreader.follow(StateStores(self._spark, query))
         if not query.isActive:
             self._listener.ended.set()
 
@@ -193,6 +215,8 @@ class SparkEngine:
         self._closed = True
         if self._membership:
             self._membership.leave()
+        if self._spreader:
+            self._spreader.close()
         finish("removing the listener", lambda: self._spark.streams.removeListener(self._listener), patience=10)
 
     def _raise_if_over(self, batches: Sequence[Batch]) -> None:
@@ -223,6 +247,13 @@ class SparkEngine:
             last = of_last_batch(jobs)
             self._stages = [stage for stage in stages if stage.id in last] or self._stages
             self._reruns += sum(stage.reruns for stage in stages)
+
+    def _look_at_state(self, executors: Sequence[Executor]) -> None:
+        if self._spreader is None:
+            return
+        self._spreader.note(self.log.state_size)
+        self._spreader.look(executors)
+        self._events += self._spreader.take_events()
 
     def _lost(self, now: float, executors: Sequence[Executor], requested: int) -> list[Event]:
         """Executors that disappeared although more are requested. Spark replaces them by itself."""
@@ -259,6 +290,7 @@ class SparkEngine:
             events=tuple(self._events),
             others=member.others if member else 0,
             held=member.held(now) if member else "",
+            uneven=self._spreader.uneven([executor.id for executor in executors]) if self._spreader else "",
         )
 
     def _ceiling(self, executors: Sequence[Executor]) -> int | None:
@@ -270,6 +302,7 @@ class SparkEngine:
         cpu, busy, cycle = self._cpu.read(now, executors), self._slots.read(now, executors), self.log.cycle
         stalled, events = self._stalls.read(now, executors, cpu, self._cpu.stopped())
         self._events += events
+        held = self._spreader.partitions if self._spreader else {}
         read: dict[str, int] = {}
         for stage in self._stages:
             for id, records in stage.read_by.items():
@@ -285,6 +318,7 @@ class SparkEngine:
                 rate=read.get(e.id, 0) / cycle if read and cycle else None,
                 uptime=max(0.0, now - e.added),
                 tasks=e.active_tasks,
+                stores=held.get(e.id, 0) if held else None,
                 stalled=e.id in stalled,
             )
             for e in executors

@@ -12,11 +12,11 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 class ProgressListener(StreamingQueryListener):
     """The query waits for the callbacks, so they only append and set flags; parsing is left to the reader's thread."""
 
-    def __init__(self, run_id: str, boundary: threading.Event | None = None) -> None:
+    def __init__(self, run_id: str, *boundaries: threading.Event) -> None:
         self._run_id = run_id
         self._reports: deque[str] = deque(maxlen=10_000)
         #: set at the end of each batch, when no task of the query runs
-        self.boundary = boundary or threading.Event()
+        self.boundaries = boundaries
         self.ended = threading.Event()
 
     def follow(self, run_id: str) -> None:
@@ -30,7 +30,7 @@ class ProgressListener(StreamingQueryListener):
     def onQueryProgress(self, event: Any) -> None:
         if str(event.progress.runId) == self._run_id:
             self._reports.append(event.progress.json)
-            self.boundary.set()
+            self._wake()
 
     def onQueryIdle(self, event: Any) -> None:
         """Nothing to do."""
@@ -38,7 +38,11 @@ class ProgressListener(StreamingQueryListener):
     def onQueryTerminated(self, event: Any) -> None:
         if str(event.runId) == self._run_id:
             self.ended.set()
-            self.boundary.set()
+            self._wake()
+
+    def _wake(self) -> None:
+        for boundary in self.boundaries:
+            boundary.set()
 
     def drain(self) -> list[str]:
         """The reports since the last call."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from tidegate.core import Event, InvalidInput, UnknownName
-from tidegate.spark.actuator import Actuator
+from tidegate.spark.actuator import Actuator, Keeper, Stateless
 
 log = logging.getLogger(__name__)
 
@@ -23,8 +23,8 @@ FOREIGN = ("correct", "respect")
 #: seconds for which the total of somebody else is left alone
 RESPECT = 600.0
 
-#: creates the actuator, given the event that is set at the end of each batch
-MakeActuator = Callable[[threading.Event], Actuator]
+#: creates the actuator, given the event that is set at the end of each batch, and who keeps the state of all queries
+MakeActuator = Callable[[threading.Event, Keeper], Actuator]
 
 
 @dataclass(slots=True)
@@ -35,6 +35,7 @@ class _Share:
     maximum: int | None
     #: whether the query still runs
     alive: Callable[[], bool]
+    keeper: Keeper = field(default_factory=Stateless)
     reason: str = ""
     attached: bool = True
     events: list[Event] = field(default_factory=list)
@@ -66,7 +67,7 @@ class Pool:
         self.boundary = threading.Event()
         self._lock = threading.RLock()
         self._shares: dict[str, _Share] = {}
-        self.actuator = make(self.boundary)
+        self.actuator = make(self.boundary, self)
         self._held: tuple[float, str] | None = None
 
     def add(self, query: str, share: _Share) -> None:
@@ -106,6 +107,24 @@ class Pool:
             ids, shares = list(self._shares), [share.executors for share in self._shares.values()]
             outstanding = sum(shares) - self.actuator.requested
         return portions(shares, max(0, running + outstanding))[ids.index(query)]
+
+    @property
+    def partitions(self) -> dict[str, int]:
+        """State partitions by executor, of all queries together."""
+        total: dict[str, int] = {}
+        for keeper in self._keepers():
+            for executor, partitions in keeper.partitions.items():
+                total[executor] = total.get(executor, 0) + partitions
+        return total
+
+    def release(self, ids: Collection[str]) -> bool:
+        """Place the state of executors that are to go on others, for all queries; True if all is placed."""
+        placed = [keeper.release(ids) for keeper in self._keepers()]  # each of them, also if an earlier one needs time
+        return all(placed)
+
+    def _keepers(self) -> list[Keeper]:
+        with self._lock:
+            return [share.keeper for share in self._shares.values()]
 
     def want(self, query: str, executors: int, reason: str) -> None:
         """Set a query's share and declare the new total. The sum stays within the largest maximum of all queries."""
@@ -209,6 +228,7 @@ class Membership:
         *,
         maximum: int | None = None,
         alive: Callable[[], bool] = lambda: True,
+        keeper: Keeper = Stateless(),  # noqa: B008, it has no state
         foreign: str = "correct",
     ) -> None:
         if foreign not in FOREIGN:
@@ -219,7 +239,7 @@ class Membership:
             first = pool is None
             if pool is None:
                 pool = Pool(application, make)
-            self._share = _Share(name, pool.actuator.requested if first else 1, maximum, alive)
+            self._share = _Share(name, pool.actuator.requested if first else 1, maximum, alive, keeper)
             pool.add(query, self._share)
             _pools[application] = pool
         self._pool = pool

@@ -21,6 +21,8 @@ from tidegate.spark.offsets import count, total, waiting
 FUTURE, PAST = 60.0, 86_400.0
 #: quantiles of creation times that a report may hold; Tidegate's own sources write about a hundred
 QUANTILES = 10_000
+#: RocksDB's files of an operator
+SST = "rocksdbSstFileSize"
 #: most milliseconds that a batch can take: a year
 LONGEST = 366 * 86_400_000.0
 
@@ -30,9 +32,12 @@ class State:
     """The state operators of a query together."""
 
     rows: int
+    #: in memory
     bytes: int
     #: rows that this batch dropped, because they were older than the watermark
     dropped: int
+    #: bytes that an executor reads if it loads all of it
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,9 @@ class _Reader:
         if not operators:
             return None
         names = ("numRowsTotal", "memoryUsedBytes", "numRowsDroppedByWatermark")
-        return State(*(int(sum(self.count(operator, name) or 0 for operator in operators)) for name in names))
+        rows, memory, dropped = (int(sum(self.count(op, name) or 0 for op in operators)) for name in names)
+        files = sum(self.count(self.table(operator, "customMetrics"), SST) or 0 for operator in operators)
+        return State(rows, memory, dropped, size=int(files) or memory)
 
     def count(self, table: Mapping[str, Any], name: str) -> float | None:
         """A number of at least 0. That there is none is no problem, what else may stand there is."""

@@ -49,6 +49,8 @@ class ReportLog(ProgressLog):
     base: float | None = None
     state_rows: int | None = None
     state_bytes: int | None = None
+    #: bytes that have to be read if all state is loaded anew
+    state_size: int | None = None
     rows_dropped: int = 0
     watermark: str | None = None
     #: reports so far that were skipped or used in part
@@ -186,7 +188,8 @@ class ReportLog(ProgressLog):
     def _learn_state(self, told: Report) -> None:
         self.watermark = told.watermark or self.watermark
         if told.state is not None:
-            self.state_rows, self.state_bytes = told.state.rows, told.state.bytes
+            state = told.state
+            self.state_rows, self.state_bytes, self.state_size = state.rows, state.bytes, state.size
             self.rows_dropped += told.state.dropped
 
 

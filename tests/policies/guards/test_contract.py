@@ -15,7 +15,7 @@ from tidegate.policies.guards import GuardSettings
 EVERYTHING = GuardSettings(
     down_window=60, up_window=30, cooldown_up=15, cooldown_down=30, min_change=0.1, dead_band_down=1, dead_band_up=1,
     step_up=2, step_factor=1.5, step_down=0.5, late=20, catching_up=30, core_quota=16, effect=0.5, effect_hold=120,
-    arriving=20, pause="in", excluded="Mon-Fri 22:00-06:00, 12:00-12:10",
+    arriving=20, uneven=20, pause="in", excluded="Mon-Fri 22:00-06:00, 12:00-12:10",
 )  # fmt: skip
 NAMES = [guard.name for guard in EVERYTHING.chain()]
 LEARNING = [guard.name for guard in EVERYTHING.chain() if memory(guard)]
@@ -47,6 +47,7 @@ observations = st.builds(
     ).map(tuple),
     operators=operators.map(tuple),
     isolated=st.booleans(),
+    uneven=st.sampled_from(["", "state is on its way"]),
 )
 totals = st.builds(Decision, target=st.integers(0, 40), reason=st.just("load"))
 shares = st.dictionaries(st.sampled_from(OPERATORS), workers, min_size=1).map(

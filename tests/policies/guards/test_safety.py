@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tidegate.core import Decision, ExecutorSample, Observation
-from tidegate.policies.guards import Arriving, CatchingUp, Effect, Late, Stalled
+from tidegate.policies.guards import Arriving, CatchingUp, Effect, Late, Stalled, Uneven
 
 
 def wish(executors: int) -> Decision:
@@ -14,6 +14,33 @@ def wish(executors: int) -> Decision:
 
 def coming(time: float, executors: int, requested: int) -> Observation:
     return Observation(time, executors, requested)
+
+
+def moving(time: float, uneven: str = "9 state partitions are on their way") -> Observation:
+    return Observation(time, 4, 4, uneven=uneven)
+
+
+def test_state_on_its_way_is_waited_for_in_both_directions() -> None:
+    guard = Uneven(patience=60)
+    reason = "hold: 6 wished (wished), but 9 state partitions are on their way, since 15 s; 60 s are waited"
+    assert guard.temper(wish(4), moving(0)) == wish(4)
+    assert guard.temper(wish(6), moving(15)).reason == reason
+    assert guard.temper(wish(2), moving(59)).executors == 4
+    assert guard.temper(wish(6), moving(60)) == wish(6)  # it does not wait for ever
+
+
+def test_each_move_of_state_is_waited_for_anew() -> None:
+    guard = Uneven(patience=60)
+    assert guard.temper(wish(6), moving(0)).executors == 4
+    assert guard.temper(wish(6), moving(50, uneven="")) == wish(6)
+    assert guard.temper(wish(6), moving(100)).executors == 4
+
+
+def test_a_clock_that_goes_back_does_not_make_the_wait_for_state_longer() -> None:
+    guard = Uneven(patience=60)
+    assert guard.temper(wish(6), moving(1000)).executors == 4
+    assert guard.temper(wish(6), moving(10)).executors == 4
+    assert guard.temper(wish(6), moving(70)) == wish(6)
 
 
 def test_executors_on_their_way_are_waited_for() -> None:

@@ -21,13 +21,14 @@ from tidegate.policies.guards import (
     Stalled,
     StepLimit,
     Tolerance,
+    Uneven,
 )
 from tidegate.policies.guards.settings import live_defaults
 
 EVERYTHING = GuardSettings(
     down_window=300, up_window=30, cooldown_up=10, cooldown_down=60, min_change=0.1, dead_band_down=2, dead_band_up=1,
     step_up=4, step_factor=2, step_down=0.5, late=30, catching_up=300, core_quota=64, effect=0.1, effect_hold=900,
-    arriving=45, pause="in", excluded="08:00-10:00",
+    arriving=45, uneven=40, pause="in", excluded="08:00-10:00",
 )  # fmt: skip
 
 
@@ -38,6 +39,7 @@ def test_the_order_of_the_chain() -> None:
         StepLimit(up=4, factor=2, down=0.5),
         Stabilisation(down=300, up=30),
         Arriving(45),
+        Uneven(40),
         Stalled(),
         Late(30),
         CatchingUp(300),
@@ -51,8 +53,8 @@ def test_the_order_of_the_chain() -> None:
 
 
 def test_nothing_is_on_but_what_hurts_nobody() -> None:
-    assert GuardSettings().chain() == (Arriving(60), Stalled(), Ceiling())
-    assert GuardSettings(arriving=0, ceiling=0, stalled=0).chain() == ()
+    assert GuardSettings().chain() == (Arriving(60), Uneven(60), Stalled(), Ceiling())
+    assert GuardSettings(arriving=0, uneven=0, ceiling=0, stalled=0).chain() == ()
 
 
 def test_live_defaults_are_options_that_say_so() -> None:
@@ -75,6 +77,7 @@ def test_live_defaults_are_options_that_say_so() -> None:
         ({"step_down": 0.5}, StepLimit(0, 0, 0.5)),
         ({"down_window": 30}, Stabilisation(30, 0)),
         ({"up_window": 30}, Stabilisation(0, 30)),
+        ({"uneven": 30}, Uneven(30)),
         ({"stalled": 1}, Stalled()),
         ({"late": 30}, Late(30)),
         ({"catching_up": 30}, CatchingUp(30)),
@@ -87,13 +90,13 @@ def test_live_defaults_are_options_that_say_so() -> None:
     ],
 )
 def test_each_option_alone_turns_its_guard_on(options: dict[str, Any], guard: Guard) -> None:
-    off = {"arriving": 0, "ceiling": 0, "stalled": 0}
+    off = {"arriving": 0, "uneven": 0, "ceiling": 0, "stalled": 0}
     assert GuardSettings(**{**off, **options}).chain() == (guard,)
 
 
 def test_further_guards_can_neither_break_a_cap_nor_undo_a_stop() -> None:
     names = [guard.name for guard in EVERYTHING.chain([Tolerance(name="mine")])]
-    assert names[8:11] == ["effect", "mine", "ceiling"]
+    assert names[9:12] == ["effect", "mine", "ceiling"]
 
 
 def test_chains_share_no_memory() -> None:
@@ -104,7 +107,7 @@ def test_chains_share_no_memory() -> None:
 
 def test_every_field_describes_itself() -> None:
     described = parameters(GuardSettings)
-    assert len(described) == len(GuardSettings.__slots__) == 20
+    assert len(described) == len(GuardSettings.__slots__) == 21
     assert all(parameter.meaning for parameter in described.values())
     assert described["down-window"].rule == "0 <= down-window"
 

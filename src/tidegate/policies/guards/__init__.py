@@ -15,6 +15,7 @@ from tidegate.policies.guards.small import DeadBand, Tolerance
 from tidegate.policies.guards.stabilisation import Stabilisation
 from tidegate.policies.guards.stalled import Stalled
 from tidegate.policies.guards.step import StepLimit
+from tidegate.policies.guards.uneven import Uneven
 
 __all__ = [
     "Arriving",
@@ -32,4 +33,5 @@ __all__ = [
     "Stalled",
     "StepLimit",
     "Tolerance",
+    "Uneven",
 ]

@@ -18,17 +18,18 @@ from tidegate.policies.guards.small import DeadBand, Tolerance
 from tidegate.policies.guards.stabilisation import Stabilisation
 from tidegate.policies.guards.stalled import Stalled
 from tidegate.policies.guards.step import StepLimit
+from tidegate.policies.guards.uneven import Uneven
 
 
 @dataclass(frozen=True, slots=True)
 class GuardSettings:
-    """Options of the guards. 0, "none" or an empty text turns a guard off, which is the default for all but three.
+    """Options of the guards. 0, "none" or an empty text turns a guard off, which is the default for all but four.
     `live_defaults` turns on two more for a policy that acts on a query.
 
     >>> [guard.name for guard in GuardSettings().chain()]
-    ['arriving', 'stalled', 'ceiling']
+    ['arriving', 'uneven', 'stalled', 'ceiling']
     >>> [guard.name for guard in GuardSettings(step_up=4, step_factor=2, down_window=300, pause="in").chain()]
-    ['step', 'stabilisation', 'arriving', 'stalled', 'ceiling', 'pause']
+    ['step', 'stabilisation', 'arriving', 'uneven', 'stalled', 'ceiling', 'pause']
     """
 
     down_window: float = parameter(0.0, "s", "scale in only to the largest wish of this window", least=0)
@@ -59,6 +60,7 @@ class GuardSettings:
     )
     effect_hold: float = parameter(600.0, "s", "how long there is no scale-out after one that did not help", above=0)
     arriving: float = parameter(60.0, "s", "wait for executors that were asked for, at most this long", least=0)
+    uneven: float = parameter(60.0, "s", "wait for state to spread over the executors, at most this long", least=0)
     pause: str = parameter("none", "", "no scaling in, no scaling out, or neither", choices=CHOICES)
     excluded: str = parameter("", "UTC", "no rescale in these periods, e.g. Mon-Fri 22:00-06:00, 12:00-13:00")
 
@@ -72,8 +74,8 @@ class GuardSettings:
 
         1. Is the change large enough? This comes first, because after a step limit every change is small.
         2. How far and how soon? Steps before windows, so that windows remember steps that could have been taken.
-        3. Is it safe? Executors that are missing or stalled, late records, a backlog, a scale-up that did not help;
-           then the guards of plug-ins.
+        3. Is it safe? Executors that are missing, uneven or stalled, late records, a backlog, a scale-up that did not
+           help; then the guards of plug-ins.
         4. Is it possible? Partitions and quotas limit the result of all the above.
         5. Cooldown after the caps, because a wish that a cap turns into a hold is not a rescale.
         6. The user last, who must be able to stop anything: the pause, then excluded periods.
@@ -93,6 +95,8 @@ class GuardSettings:
     def _safety(self) -> Iterator[Guard]:
         if self.arriving:
             yield Arriving(self.arriving)
+        if self.uneven:
+            yield Uneven(self.uneven)
         if self.stalled:
             yield Stalled()
         if self.late:

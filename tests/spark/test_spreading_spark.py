@@ -1,0 +1,158 @@
+"""State on a real cluster: it spreads over new executors and leaves old ones, and nothing is lost on the way."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
+
+from tidegate.cluster.jvm import Driver
+from tidegate.core import Decision
+from tidegate.spark.actuator import Pace
+from tidegate.spark.engine import SparkEngine, Watching
+
+pytestmark = pytest.mark.spark
+Eventually = Callable[..., None]
+KEYS = 50
+
+
+def counted(records: DataFrame) -> DataFrame:
+    return records.groupBy("key").agg(F.count("*").alias("records"), F.sum("value").alias("sum"))
+
+
+def deduplicated(records: DataFrame) -> DataFrame:
+    return records.select((F.col("value") % 1000).alias("value")).dropDuplicates(["value"])
+
+
+def joined(records: DataFrame) -> DataFrame:
+    left = records.select("key", F.col("value").alias("left"), F.col("timestamp").alias("at")).where("left % 3 = 0")
+    right = records.select("key", F.col("value").alias("right"), F.col("timestamp").alias("then")).where(
+        "right % 5 = 0"
+    )
+    left, right = left.withWatermark("at", "1 hour"), right.withWatermark("then", "1 hour")
+    return left.join(right, "key").where("left = right").select("key", "left", "right")
+
+
+def summed(records: DataFrame) -> DataFrame:
+    def running(key: Any, frames: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
+        before = state.get[0] if state.exists else 0
+        total = before + int(sum(frame["value"].sum() for frame in frames))
+        state.update((total,))
+        yield pd.DataFrame({"key": [key[0]], "sum": [total]})
+
+    grouped = records.groupBy("key")
+    return grouped.applyInPandasWithState(
+        running, "key long, sum long", "sum long", "update", GroupStateTimeout.NoTimeout
+    )
+
+
+#: query, output mode, and the result as one batch query would have it
+JOBS: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
+    "aggregation": (counted, "update"),
+    "deduplication": (deduplicated, "append"),
+    "join": (joined, "append"),
+    "python state": (summed, "update"),
+}
+
+
+@contextmanager
+def running(frame: DataFrame, mode: str, folder: Path) -> Iterator[StreamingQuery]:
+    writer = frame.writeStream.format("memory").queryName("result").outputMode(mode)
+    query = writer.option("checkpointLocation", str(folder)).trigger(processingTime="1 second").start()
+    try:
+        yield query
+    finally:
+        query.stop()
+
+
+def rate(spark: SparkSession) -> DataFrame:
+    records = spark.readStream.format("rate").options(rowsPerSecond=500, numPartitions=3).load()
+    return records.withColumn("key", F.col("value") % KEYS)
+
+
+def processed(query: StreamingQuery) -> int:
+    """Records of Spark's rate source so far: its offset counts seconds."""
+    progress = query.lastProgress
+    return 500 * int(progress["sources"][0]["endOffset"]) if progress else 0
+
+
+def expected(name: str, values: range) -> Counter[Any]:
+    if name == "deduplication":
+        return Counter(range(1000))
+    if name == "join":
+        return Counter((v % KEYS, v, v) for v in values if v % 15 == 0)
+    keys = {k: values[k::KEYS] for k in range(KEYS)}
+    return Counter((k, len(v), sum(v)) if name == "aggregation" else (k, sum(v)) for k, v in keys.items())
+
+
+def result(name: str, rows: Sequence[Row]) -> Counter[Any]:
+    if name == "deduplication":
+        return Counter(row["value"] for row in rows)
+    if name == "join":
+        return Counter(tuple(row) for row in rows)
+    last: dict[int, Row] = {}  # counts and sums only grow
+    for row in rows:
+        last[row["key"]] = max(row, last.get(row["key"], row), key=lambda row: row["sum"])
+    return Counter(tuple(row) for row in last.values())
+
+
+def spread_over(engine: SparkEngine) -> list[int]:
+    """State partitions of each executor, once no more are on their way."""
+    obs = engine.observe()
+    return [] if obs.uneven else sorted(sample.stores or 0 for sample in obs.per_executor)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_state_follows_the_executors_and_nothing_is_lost(
+    spark: SparkSession, tmp_path: Path, eventually: Eventually, name: str
+) -> None:
+    build, mode = JOBS[name]
+    wait = spark.conf.get("spark.locality.wait", "3s")
+    with running(build(rate(spark)), mode, tmp_path) as query:
+        with closing(SparkEngine(spark, query, Watching())) as engine:
+            assert engine.actuator is not None
+            engine.actuator.pace = Pace(patience=600)  # however long a batch takes here
+            eventually(lambda: spread_over(engine) == [4])
+            engine.scale(Decision(3, "test"))
+            eventually(lambda: spread_over(engine) == [1, 1, 2])
+            tasks = by_executor(spark, query, eventually)
+            assert sorted(tasks.values()) == [1, 1, 2]
+            engine.scale(Decision(2, "test"))
+            eventually(lambda: spread_over(engine) == [2, 2])
+            engine.scale(Decision(1, "test"))
+            eventually(lambda: spread_over(engine) == [4])
+            assert engine.observe().rerun_tasks == 0
+        while query.status["isTriggerActive"]:
+            time.sleep(0.02)
+        query.stop()
+        assert query.exception() is None
+        assert result(name, spark.table("result").collect()) == expected(name, range(processed(query)))
+    assert spark.conf.get("spark.locality.wait", "3s") == wait
+
+
+def by_executor(spark: SparkSession, query: StreamingQuery, eventually: Eventually) -> Counter[str]:
+    """Tasks of each executor in the last stage of a batch that begins from now on."""
+    driver = Driver(spark.sparkContext)
+    before = max(driver.job_ids(str(query.runId)))
+    counts: Counter[str] = Counter()
+
+    def complete() -> bool:
+        jobs = [driver.job(id) for id in driver.job_ids(str(query.runId)) if id > before + 1]
+        done = [job for job in jobs if job["status"] == "SUCCEEDED"]
+        if not done:
+            return False
+        stage = max(int(id) for id in done[0]["stageIds"])
+        for executor, summary in driver.stage_by_executor(stage, 0).items():
+            counts[executor] = int(summary["succeededTasks"])
+        return True
+
+    eventually(complete)
+    return counts
