@@ -180,6 +180,12 @@ def test_a_rate_without_overload_is_not_a_capacity() -> None:
     }  # 20/s overloaded 2 executors; the capacity of 8 is unknown
 
 
+def test_the_capacity_is_the_highest_of_several_normal_rates() -> None:
+    # 20/s overloaded them, 10/s and 15/s did not
+    points = [ProfilePoint(2, 10.0, 1.0), ProfilePoint(2, 15.0, 1.0), ProfilePoint(2, 20.0, 60.0)]
+    assert Profile.of(points).capacities() == {2: 15.0}
+
+
 @given(POINTS)
 def test_profiles_are_bounded_and_capacities_positive(points: list[ProfilePoint]) -> None:
     profile = Profile(limit=7)
@@ -211,6 +217,14 @@ def test_saturation_begins_at_its_thresholds() -> None:
     assert not saturated(overload(0, batch_duration=4.7, **level))
     assert not saturated(overload(0, trigger=None, **level))
     assert not saturated(overload(0, batch_duration=None, **level))
+
+
+def test_saturation_is_measured_in_cycles_of_the_trigger() -> None:
+    # 2 * 90 * 10 = 1800 records of two cycles of 10 s, 2 * 90 * 2 = 360 of two of 2 s
+    assert not saturated(overload(0, trigger=10.0, backlog=1800.0))
+    assert saturated(overload(0, trigger=10.0, backlog=1801.0))
+    assert not saturated(overload(0, trigger=2.0, backlog=360.0))
+    assert saturated(overload(0, trigger=2.0, backlog=361.0))
 
 
 def test_rates_are_the_same_up_to_their_distance() -> None:

@@ -178,6 +178,13 @@ def test_gaps_in_the_observations_belong_to_no_point() -> None:
     assert model.capacity(1) == pytest.approx(2000)
 
 
+def test_a_line_goes_exactly_through_its_only_point() -> None:
+    line = FadingLine()
+    line.update(0, 0.5, 0.1)
+    assert line.at(0.5) == 0.1
+    assert line.at(1.0) == 0.2  # and through the origin
+
+
 def test_old_points_decay() -> None:
     line = FadingLine(half_life=10, points=0)
     for x in (0.2, 0.4):

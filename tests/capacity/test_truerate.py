@@ -68,6 +68,11 @@ def test_the_source_rate_is_that_of_the_batches_if_there_are_any() -> None:
     assert source_rate(Observation(0, 1, 1, processing_rate=70.0)) == 70
 
 
+def test_a_batch_of_a_single_record_says_what_the_source_rate_is() -> None:
+    # 1 record in a cycle of 5 s, whatever the first stage says
+    assert source_rate(stages(batches=(Batch(1, 0, 1, 7, 8),), trigger=5.0)) == 0.2
+
+
 def test_capacity_of_shared_slots() -> None:
     model = TrueRates()
     assert model.capacity(2) is None

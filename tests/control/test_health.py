@@ -86,6 +86,14 @@ def test_limits_say_in_which_direction() -> None:
     assert health.conditions[2] == Condition("ScalingLimited", True, "TooFewPartitions", "hold: 4 partitions", 1.0)
 
 
+def test_a_cap_that_leaves_the_total_as_it_is_asks_for_no_more_executors() -> None:
+    health = Health()
+    # three operators keep one worker each, so a quota of 2 cores still gives 3
+    wish, quota = Step("hpa-cpu", Decision(3, "busy")), Step("quota", Decision(3, "hold: the quota of 2 cores"))
+    health.take(tick(1.0, wish, quota, executors=3, requested=3))
+    assert conditions(health)["ScalingLimited"] == (True, "QuotaReached", 1.0)
+
+
 def test_parts_beside_the_loop_degrade_and_recover_and_the_end_is_the_end() -> None:
     health = Health()
     health.degrade("store", "ticks are not stored: disk full")

@@ -92,6 +92,12 @@ def test_under_a_lag_the_observed_rate_replaces_a_busy_time_that_tells_too_littl
     assert decided(short(min_observations=60), behind).evidence["true_rate"] == pytest.approx(1000)
 
 
+def test_with_a_lag_threshold_of_zero_the_observed_rate_is_always_the_true_rate() -> None:
+    # busy time says 1000 / 0.5 = 2000, more than 1.15 * 1000; a lag of 0 s is one already
+    wish = decided(short(lag_threshold=0.0), steady(1000, [0.5] * 2))
+    assert wish.evidence["true_rate"] == pytest.approx(1000)
+
+
 def test_a_backlog_is_in_seconds_of_what_is_processed() -> None:
     def backlog(lag: float, rate: float) -> float:
         return Evaluation(workers=1, rate=rate, rate_out=0.0, true_rate=9.0, target_rate=9.0, lag=lag).backlog
@@ -242,6 +248,20 @@ def test_unknown_figures_mean_hold() -> None:
     assert decided(short(), none).reason == "hold: rate or busy time is not known"
 
 
+def test_executors_that_are_all_gone_mean_hold_although_one_was_busy() -> None:
+    busy = ExecutorSample("1", busy=0.5)
+    gone = [Observation(second, 0, 2, processing_rate=1000.0, per_executor=(busy,)) for second in range(61)]
+    wish = decided(short(), gone)
+    assert (wish.executors, wish.reason) == (2, "hold: rate or busy time is not known")
+
+
+def test_the_window_is_kept_in_sixty_parts_however_often_it_is_observed() -> None:
+    # 120 s in parts of 2 s: those from 122 s to 240 s
+    policy = short(metrics_window=120.0)
+    decided(policy, steady(1000, [0.5] * 2, until=240))
+    assert [part.time for part in policy._parts["query"]] == [2.0 * k for k in range(61, 121)]
+
+
 def test_figures_older_than_the_window_are_forgotten() -> None:
     policy = short(scale_down_interval=100.0)
     decided(policy, steady(1000, [0.2] * 4, until=100))
@@ -277,5 +297,7 @@ def test_its_memory_goes_through_json_and_stays_small() -> None:
 def test_bad_parameters_are_named() -> None:
     with pytest.raises(InvalidInput, match=r"policy flink-operator: need 0 < target <= 1, got 7"):
         FlinkOperator(target=7)
+    with pytest.raises(InvalidInput, match=r"need 0 < scalability-minimum <= 1, got 1\.5"):
+        FlinkOperator(scalability_minimum=1.5)
     with pytest.raises(InvalidInput, match=r"need busy-aggregator to be one of max, avg, min, got 'mean'"):
         FlinkOperator(busy_aggregator="mean")

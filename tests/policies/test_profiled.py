@@ -103,6 +103,12 @@ def test_phoebe_waits_for_an_evaluation_interval_after_a_rescale_or_a_loss() -> 
     assert policy.decide(obs(900, 5)).reason.startswith("hold: rescaled or lost an executor 100 s ago")
 
 
+def test_phoebe_waits_from_the_very_moment_of_a_rescale() -> None:
+    policy = phoebe()
+    policy.observe(obs(120, 5))
+    assert policy.decide(obs(120, 5)).reason == "hold: rescaled or lost an executor 0 s ago, evaluated after 600 s"
+
+
 def test_without_a_profile_it_says_so_and_learns_from_saturation() -> None:
     policy = Phoebe(limits=Limits(1, 8), profiled=Profiled(forecaster="last"), target_recovery=3600)
     seen(policy, 2)

@@ -221,6 +221,60 @@ def test_the_range_of_costs_is_enough_to_catch_up():
     assert window(EngineLimits((0, 1, 2), outage=20), _terms(1, slo=15)) == 2 * (4 + 4)  # 35 s are 4 steps
 
 
+def test_a_workload_that_no_schedule_in_the_range_meets_is_searched_in_twice_the_range(monkeypatch):
+    plant, rising, idle = EngineLimits((0, 10, 20), startup=10), arriving(10, 10, 10, 20, 20, 20), arriving(0)
+    # a range of one cost is one executor all the time, which serves 600 of 700; in the range of two there is a schedule
+    # of 80, as above, but it is not proven to be the cheapest
+    monkeypatch.setattr("tidegate.score.oracle.window", lambda engine, terms: 1)
+    alone = oracle(plant, Task(rising, 60.0), _terms(initial=1))
+    assert (plan(alone), alone.proven) == (([1, 1, 1, 1, 1, 2, 2], 80.0, 0.0), False)
+    # in a group, the other one needs no more than the first range
+    first, second = oracles(plant, [Task(rising, 60.0), Task(idle, 60.0)], _terms(initial=1))
+    assert (plan(first), first.proven) == (plan(alone), False)
+    assert (plan(second), second.proven) == (([1] * 7, 60.0, 0.0), True)
+
+
+def test_as_many_workloads_are_searched_at_once_as_fit_into_memory(monkeypatch):
+    sizes = []
+
+    def noted(engine, terms, asked, width):
+        sizes.append((len(asked.most), width))
+        return Search(engine, terms, asked, width)
+
+    monkeypatch.setattr("tidegate.score.oracle.Search", noted)
+    # outages of 25 s are 3 steps of 10 s, hence 5 phases; the range of costs is 2 * (4 + 4) = 16. Of each workload a
+    # layer has 5 * 2 * (16 + 2) = 180 values, and 2 * 4 + 4 = 12 layers of 16 steps have 2160
+    monkeypatch.setattr("tidegate.score.oracle._MEMORY", 2 * 2160)
+    tasks = [Task(arriving(0), 160.0)] * 5
+    oracles(EngineLimits((0, 10, 20), outage=25), tasks, _terms(initial=1))
+    assert sizes == [(2, 16), (2, 16), (1, 16)]
+
+
+class CountedSearch(Search):
+    """Counts the layers that are computed."""
+
+    computed = 0
+
+    def _next(self, layer, tick):
+        self.computed += 1
+        return super()._next(layer, tick)
+
+
+def test_layers_that_do_not_fit_into_memory_are_computed_again(monkeypatch):
+    plant, terms = EngineLimits((0, 10, 20)), _terms(initial=1)
+    asked = demand(plant, terms, [arriving(*[10] * 8, *[12] * 8)], np.ones((1, 16)))
+    # 17 layers of 2 numbers of executors and 30 costs are 1020 values: all are kept
+    monkeypatch.setattr("tidegate.score.oracle_path.FITS", 1020)
+    kept = CountedSearch(plant, terms, asked, width=30)
+    expected = schedules(kept)
+    assert kept.computed == 16
+    # one value less: every 5th layer is kept, and the 4 after each of 0, 5 and 10 are computed again
+    monkeypatch.setattr("tidegate.score.oracle_path.FITS", 1019)
+    sparse = CountedSearch(plant, terms, asked, width=30)
+    assert schedules(sparse).tolist() == expected.tolist()
+    assert sparse.computed == 16 + 3 * 4
+
+
 @pytest.mark.parametrize(
     ("make", "told"),
     [

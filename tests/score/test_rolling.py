@@ -287,6 +287,24 @@ def test_a_pause_is_no_backlog() -> None:
     assert score.figures().backlog == whole([first, *quiet, last], slo=3.0).backlog
 
 
+def test_a_clock_that_is_set_back_does_not_bring_the_end_of_the_run_nearer() -> None:
+    # 300 s after the start the clock is set back by 200 s; of these ticks all but the last few are folded
+    times = [300.0, *(100.0 + second for second in range(100))]
+    score = rolled(Tick(Observation(START + time, 1, 1)) for time in times)
+    assert past(score).until == score.until == 300.0
+
+
+def test_batches_are_carried_until_they_are_more_than_may_be() -> None:
+    # two batches of 9 numbers each, of which nobody tells when their records arrived
+    silent = [batch(number, arrived=None) for number in range(3)]
+    ticks = [Tick(Observation(done.finished, 1, 1, batches=(done,))) for done in silent]
+    carried = []
+    for most in (18, 17):
+        _, (standing, _) = Past(3.0, START, bounds=Bounds(carried=most)).fold(ticks, 2)
+        carried.append([done.id for done in standing.observation.batches])
+    assert carried == [[0, 1], []]
+
+
 def test_a_failure_long_ago_is_not_forgotten() -> None:
     # an executor is lost at 1000 s, and what comes then is done at 3001 s at the earliest
     ticks = []

@@ -35,6 +35,12 @@ def test_down_waits_for_the_largest_of_the_window_and_up_is_immediate() -> None:
     assert guard.temper(wish(9), at(60)).executors == 9
 
 
+def test_the_windows_are_those_of_kubernetes_unless_others_are_given() -> None:
+    guard = Stabilisation()
+    # 4 expires after 300 s; up is immediate
+    assert [guard.temper(wish(n), at(t)).executors for t, n in [(0, 4), (299, 1), (300, 1), (301, 9)]] == [4, 4, 1, 9]
+
+
 def test_a_window_may_be_shorter_than_a_second() -> None:
     windows: dict[str, Peaks] = {}
     assert [largest(windows, "", value, time, age=0.5) for time, value in [(0.0, 4), (0.4, 3), (0.5, 3)]] == [4, 4, 3]

@@ -4,6 +4,7 @@ import pytest
 
 from tidegate.core import Decision, InvalidInput, Observation, OperatorSample, Target
 from tidegate.policies.guards import Excluded, Pause
+from tidegate.policies.guards.excluded import periods
 
 HOUR, DAY = 3600, 86_400
 MONDAY = 4 * DAY  # 1970-01-05
@@ -66,6 +67,11 @@ def test_a_pause_in_one_direction_leaves_a_hold_as_it_is() -> None:
 def test_periods_are_of_utc_by_day_and_week(text: str, time: float, within: bool) -> None:
     decision = Excluded(text).temper(wish(6), Observation(time, 4, 4))
     assert decision.executors == (4 if within else 6)
+
+
+def test_a_period_without_days_is_that_of_monday_to_sunday() -> None:
+    daily, named = (periods(text)[0].days for text in ("08:00-10:00", "Mon-Sun 08:00-10:00"))
+    assert daily == named == {0, 1, 2, 3, 4, 5, 6}
 
 
 def test_the_period_is_named() -> None:
