@@ -31,7 +31,11 @@ def stage(**changed: int) -> Stage:
         "executorRunTime": 1500,
         "executorCpuTime": 250_000_000,
     }
-    return Stage.parse({**told, **changed}, {"0": {"inputRecords": 70}, "1": {"inputRecords": 30}})
+    by_executor = {
+        "0": {"inputRecords": 70, "shuffleReadRecords": 5},
+        "1": {"inputRecords": 30, "shuffleReadRecords": 15},
+    }
+    return Stage.parse({**told, **changed}, by_executor)
 
 
 def test_a_stage_in_seconds_and_records() -> None:
@@ -44,6 +48,7 @@ def test_a_stage_in_seconds_and_records() -> None:
         run_time=1.5,  # 1500 ms
         cpu_time=0.25,  # 250,000,000 ns
         read_by={"0": 70, "1": 30},
+        shuffled_by={"0": 5, "1": 15},
     )
 
 

@@ -322,6 +322,14 @@ def test_a_long_run_has_at_most_two_thousand_points_and_keeps_every_peak_and_dip
     assert shown.interval == pytest.approx(2000 / 999 * 4)
 
 
+def test_the_busiest_and_the_idlest_executor_show_an_uneven_pool() -> None:
+    pool = (ExecutorSample("1", cpu=0.9), ExecutorSample("2", cpu=0.45), ExecutorSample("3", busy=0.45))
+    ticks = [Tick(seen(0, 1, 3, per_executor=pool[:1])), Tick(seen(1, 3, 3, per_executor=pool))]
+    cpu = values(page(run(), ticks), "cpu")
+    assert cpu["cpu"] == (0.9, pytest.approx(0.6))
+    assert (cpu["busiest"], cpu["idlest"]) == ((None, 0.9), (None, 0.45))  # one alone is neither
+
+
 def test_the_offered_rate_of_a_long_run_keeps_its_peak() -> None:
     steps_of_a_second = {"kind": "steps", "duration": 6_000.0, "levels": [*([1.0] * 2_999), 50.0, *([1.0] * 3_000)]}
     shown = page(run(spec=replace(SPEC, workload_spec=steps_of_a_second)), long_run(6_000))

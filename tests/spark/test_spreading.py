@@ -42,7 +42,7 @@ class Bench:
     def batch(self) -> None:
         """The end of a batch, and what follows from it."""
         self.spreader.release(())
-        self.spreader._turn()
+        self.spreader._turn(ended=True)
 
     def kinds(self) -> list[str]:
         return [event.kind for event in self.spreader.take_events()]
@@ -81,7 +81,7 @@ def test_new_executors_get_their_share_with_the_next_batch(bench: Benches) -> No
     assert two.uneven == "new executors hold no state yet"
     two.batch()
     assert stores.placed == [(2, "2", "host-2"), (3, "2", "host-2")]
-    assert two.uneven == "2 state partitions are on their way to other executors"
+    assert two.uneven == "2 state partitions are on their way"
     two.batch()
     assert (two.uneven, two.spreader.partitions) == ("", {"1": 2, "2": 2})
     assert two.kinds() == ["StateMoving", "StateSpread"]
@@ -204,3 +204,8 @@ def test_executors_that_come_between_two_batches_are_used_by_the_next(bench: Ben
     while stores.at != ["1", "2"] and time.monotonic() < deadline:
         time.sleep(0.002)
     assert stores.at == ["1", "2"]
+    two.spreader.look(two.executors)  # no batch has run on them yet: where its tasks go is not known
+    two.spreader._turn(ended=False)
+    assert two.uneven == "1 state partition is on its way"
+    two.batch()
+    assert two.uneven == ""

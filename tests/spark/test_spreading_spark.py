@@ -15,7 +15,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from tidegate.cluster.jvm import Driver
-from tidegate.core import Decision
+from tidegate.core import Decision, Limits
+from tidegate.presets import autoscaler
 from tidegate.spark.actuator import Pace
 from tidegate.spark.engine import SparkEngine, Watching
 
@@ -84,6 +85,15 @@ def processed(query: StreamingQuery) -> int:
     return 500 * int(progress["sources"][0]["endOffset"]) if progress else 0
 
 
+def stop_after_a_batch(query: StreamingQuery) -> None:
+    """Before the next one can have written anything: batches may follow each other without a pause."""
+    before = query.lastProgress["batchId"]
+    until = time.monotonic() + 600
+    while query.lastProgress["batchId"] == before and time.monotonic() < until:
+        time.sleep(0.005)
+    query.stop()
+
+
 def expected(name: str, values: range) -> Counter[Any]:
     if name == "deduplication":
         return Counter(range(1000))
@@ -125,17 +135,33 @@ def test_state_follows_the_executors_and_nothing_is_lost(
             eventually(lambda: spread_over(engine) == [1, 1, 2])
             tasks = by_executor(spark, query, eventually)
             assert sorted(tasks.values()) == [1, 1, 2]
-            engine.scale(Decision(2, "test"))
-            eventually(lambda: spread_over(engine) == [2, 2])
             engine.scale(Decision(1, "test"))
             eventually(lambda: spread_over(engine) == [4])
             assert engine.observe().rerun_tasks == 0
-        while query.status["isTriggerActive"]:
-            time.sleep(0.02)
-        query.stop()
+        stop_after_a_batch(query)
         assert query.exception() is None
         assert result(name, spark.table("result").collect()) == expected(name, range(processed(query)))
     assert spark.conf.get("spark.locality.wait", "3s") == wait
+
+
+def test_a_hot_partition_is_told_and_no_more_executors_are_asked_for(
+    spark: SparkSession, tmp_path: Path, eventually: Eventually
+) -> None:
+    turn = F.floor(F.col("value") / KEYS) % 10  # in nine of ten turns through all keys, the key is 0
+    hot = rate(spark).withColumn("key", F.when(turn < 9, F.lit(0)).otherwise(F.col("key")))
+    with running(summed(hot), "update", tmp_path) as query, closing(SparkEngine(spark, query, Watching())) as engine:
+        assert engine.actuator is not None
+        engine.actuator.pace = Pace(patience=600)
+        scaler = autoscaler("static", Limits(1, 3), {"executors": 3, "ceiling": 1})
+        engine.scale(Decision(2, "test"))
+        events: list[str] = []
+        eventually(lambda: events.extend(e.kind for e in engine.observe().events) or "StateSkewed" in events)
+        obs = engine.observe()
+        assert (obs.executors, obs.ceiling) == (2, 2)
+        assert scaler.decide(obs)[-1].decision.executors == 2
+        engine.scale(Decision(1, "test"))
+        eventually(lambda: engine.observe().executors == 1)
+        eventually(lambda: engine.observe().ceiling == 4)  # one alone is not skewed: the partitions count again
 
 
 def by_executor(spark: SparkSession, query: StreamingQuery, eventually: Eventually) -> Counter[str]:

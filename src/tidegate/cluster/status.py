@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark import SparkContext
@@ -26,6 +26,8 @@ class Stage:
     cpu_time: float
     #: executor id -> records read
     read_by: Mapping[str, int]
+    #: executor id -> records read from a shuffle
+    shuffled_by: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, stage: Mapping[str, Any], by_executor: Mapping[str, Any]) -> Stage:
@@ -40,6 +42,7 @@ class Stage:
             run_time=int(stage["executorRunTime"]) / 1e3,
             cpu_time=int(stage["executorCpuTime"]) / 1e9,
             read_by={id: int(v["inputRecords"]) for id, v in by_executor.items()},
+            shuffled_by={id: int(v["shuffleReadRecords"]) for id, v in by_executor.items()},
         )
 
 

@@ -16,7 +16,9 @@ from tidegate.units import known
 #: id of the one sample that stands for all executors in a tick that the store has folded
 FOLDED = "mean"
 #: series of a run, in the order of the columns of its samples
-SERIES = ("arrived", "processed", "running", "requested", "wished", "latency", "backlog", "cpu")
+SERIES = (
+    "arrived", "processed", "running", "requested", "wished", "latency", "backlog", "cpu", "busiest", "idlest",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,22 @@ def _values(obs: Observation, wish: int | None) -> tuple[float | None, ...]:
         known(obs.latency),
         known(obs.backlog),
         known(cpu(obs)),
+        *_extremes(obs),
     )
 
 
 def cpu(obs: Observation) -> float | None:
     """The mean CPU of the executors; an executor without a CPU meter counts with how busy its slots are."""
-    readings = (executor.busy if executor.cpu is None else executor.cpu for executor in obs.per_executor)
-    loads = [load for load in readings if load is not None]
+    loads = _loads(obs)
     return sum(loads) / len(loads) if loads else None
+
+
+def _loads(obs: Observation) -> list[float]:
+    readings = (executor.busy if executor.cpu is None else executor.cpu for executor in obs.per_executor)
+    return [load for load in readings if load is not None]
+
+
+def _extremes(obs: Observation) -> tuple[float | None, float | None]:
+    """CPU of the busiest and of the idlest executor, where there are several: far apart, the pool is uneven."""
+    loads = [load for load in _loads(obs) if known(load) is not None]
+    return (max(loads), min(loads)) if len(loads) > 1 else (None, None)

@@ -58,6 +58,8 @@ LOOKS: Mapping[str, Look] = {
     "latency": Look(BLUE, steps=True),
     "backlog": Look(PURPLE, fill=0.15),
     "cpu": Look(GREEN),
+    "busiest": Look(RED, "dotted", 1.5),
+    "idlest": Look(BLUE, "dotted", 1.5),
 }
 TARGET = Look(RED, "dashed", 1.5)
 

@@ -171,7 +171,12 @@ def _charts(run: Run, samples: Samples) -> tuple[Chart, ...]:
         ),
         Chart("latency", "Latency", "s", (series("latency", "oldest record of the last batch"),), run.spec.slo),
         Chart("backlog", "Backlog", "records", (series("backlog", "waiting"),)),
-        Chart("cpu", "CPU", "share", (series("cpu", "mean of the executors"),)),
+        Chart(
+            "cpu",
+            "CPU",
+            "share",
+            (series("cpu", "mean of the executors"), series("busiest", "busiest"), series("idlest", "idlest")),
+        ),
     )
     with_values = (_without_empty_series(chart) for chart in charts)
     return tuple(chart for chart in with_values if chart.series)

@@ -36,6 +36,7 @@ from tidegate.spark.meter import CpuMeter, SlotMeter
 from tidegate.spark.pool import Membership
 from tidegate.spark.report import parsed
 from tidegate.spark.reports import ReportLog
+from tidegate.spark.skew import SkewMeter, widest
 from tidegate.spark.spreading import StateSpreader
 from tidegate.spark.stalls import StallMeter
 
@@ -105,6 +106,7 @@ class SparkEngine:
         self._cpu = CpuMeter(application, watching.quotas)
         self._slots = SlotMeter()
         self._stalls = StallMeter()
+        self._skew = SkewMeter()
         self._closed = False
         self._last_job = -1
         self._stages: list[Stage] = []
@@ -163,7 +165,7 @@ class SparkEngine:
         running, member = len(executors), self._membership
         self._events += self._lost(now, executors, member.requested + member.others if member else running)
         self._events += member.check(now, running) if member else []
-        self._look_at_state(executors)
+        self._look_at_state(now, executors)
         obs = self._observation(now, executors)
         # only now, as a call that fails before leaves them for the next observation
         self._batches, self._events = [], []
@@ -248,12 +250,18 @@ class SparkEngine:
             self._stages = [stage for stage in stages if stage.id in last] or self._stages
             self._reruns += sum(stage.reruns for stage in stages)
 
-    def _look_at_state(self, executors: Sequence[Executor]) -> None:
+    def _look_at_state(self, now: float, executors: Sequence[Executor]) -> None:
         if self._spreader is None:
             return
         self._spreader.note(self.log.state_size)
         self._spreader.look(executors)
         self._events += self._spreader.take_events()
+        partitions = self._spreader.partitions
+        if self._spreader.uneven([executor.id for executor in executors]):
+            self._skew.forget()
+        elif self._batches and partitions:
+            records = widest([stage.shuffled_by for stage in self._stages])
+            self._events += self._skew.read(now, records, partitions)
 
     def _lost(self, now: float, executors: Sequence[Executor], requested: int) -> list[Event]:
         """Executors that disappeared although more are requested. Spark replaces them by itself."""
@@ -296,7 +304,8 @@ class SparkEngine:
     def _ceiling(self, executors: Sequence[Executor]) -> int | None:
         if not self._stages or not executors or executors[0].cores < 1:
             return None
-        return math.ceil(max(stage.tasks for stage in self._stages) / executors[0].cores)
+        widest_stage = math.ceil(max(stage.tasks for stage in self._stages) / executors[0].cores)
+        return widest_stage if self._skew.ceiling is None else min(widest_stage, self._skew.ceiling)
 
     def _samples(self, now: float, executors: Sequence[Executor]) -> tuple[ExecutorSample, ...]:
         cpu, busy, cycle = self._cpu.read(now, executors), self._slots.read(now, executors), self.log.cycle

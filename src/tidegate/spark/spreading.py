@@ -67,6 +67,8 @@ class StateSpreader:
         self._warned = False
         #: a turn is made by this thread at the end of a batch, or by the actuator's before executors go
         self._turning = threading.Lock()
+        #: whether executors have come since the last batch
+        self._arrived = False
         self._thread = threading.Thread(target=self._work, name="tidegate-state", daemon=True)
         self._thread.start()
 
@@ -92,6 +94,7 @@ class StateSpreader:
         with self._state.lock:
             new = not self._state.settled >= {e.id for e in executors} - self._state.leaving
         if new and self._state.held and not any(executor.active_tasks for executor in executors):
+            self._arrived = True
             self.boundary.set()
 
     def follow(self, stores: Stores) -> None:
@@ -116,7 +119,7 @@ class StateSpreader:
         if not ids:
             return True
         try:
-            return self._turn() == 0
+            return self._turn(ended=False) == 0
         except (JvmError, TypeError, KeyError) as error:
             log.debug("state is not moved before executors go: %s", error)
             return True
@@ -134,28 +137,32 @@ class StateSpreader:
             with self._state.lock:
                 if self._state.closed:
                     return
+            arrived, self._arrived = self._arrived, False
             try:
-                self._turn()
+                self._turn(ended=not arrived)
             except Exception as error:  # the placement of state must not end because of one failed look
                 log.debug("state is not spread after this batch: %s", error)
 
-    def _turn(self) -> int:
-        """Move what is due; returns how many partitions of leaving executors are still to be moved."""
+    def _turn(self, *, ended: bool) -> int:
+        """Move what is due, and returns how many partitions of leaving executors are still to be moved. `ended` if a
+        batch has ended, as what was entered before a batch shows only at its end whether it stays.
+        """
         with self._turning:
-            return self._moved()
+            return self._moved(ended)
 
-    def _moved(self) -> int:
+    def _moved(self, ended: bool) -> int:
         with self._state.lock:
             leaving, settled = self._state.leaving, self._state.settled
         listed = self._executors()
         staying = [executor for executor in listed if executor.id not in leaving]
         present = frozenset(executor.id for executor in staying)
-        self._batches += 1
+        self._batches += ended
         if not staying or (present == settled and not leaving and self._batches < LOOK):
             return 0
         self._batches = 0
         held, wanted, due, rest = self._move(staying, leaving)
-        self._conclude(present, held, wanted, due)
+        if wanted or ended:
+            self._conclude(present, held, wanted, due)
         with self._state.lock:
             self._state.leaving &= {executor.id for executor in listed}
         return rest
@@ -191,7 +198,7 @@ class StateSpreader:
         with self._state.lock:
             state = self._state
             state.held = held
-            state.uneven = f"{wanted} state partitions are on their way to other executors" if wanted else ""
+            state.uneven = _on_their_way(wanted)
             if not wanted:
                 if before and held:
                     state.events.append(self._event("StateSpread", f"state partitions by executor: {_shown(held)}"))
@@ -219,6 +226,14 @@ class StateSpreader:
     def _event(self, kind: str, message: str) -> Event:
         log.info("%s: %s", kind, message)
         return Event(time.time(), kind, message)
+
+
+def _on_their_way(partitions: int) -> str:
+    if not partitions:
+        return ""
+    if partitions == 1:
+        return "1 state partition is on its way"
+    return f"{partitions} state partitions are on their way"
 
 
 def _bound(moves: Collection[Move], holders: Sequence[Sequence[str | None]], leaving: Collection[str]) -> int:
