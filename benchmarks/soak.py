@@ -52,9 +52,9 @@ from tidegate.workloads import Constant
 #: seconds within which scaling must go on again
 LIMIT = 30.0
 #: records per second, in turn: work for one executor and for three
-LOADS = (2_000, 90_000)
+LOADS = (500, 90_000)
 #: CPU of each executor, and the share of a core to aim at (an attached autoscaler does not know the quota)
-QUOTA, TARGET = 0.25, 0.12
+QUOTA, TARGET = 0.25, 0.18
 
 
 @dataclass
@@ -338,7 +338,9 @@ def inject(soak: Soak, minutes: float, every: float, lasting: float) -> None:
         fault.ended = time.time()
         turn += 1
         left = (end - time.time()) / 60
-        print(f"{time.strftime('%H:%M:%S')} {fault.name}: {soak.attachment!r}, {left:.0f} min left", flush=True)
+        rescales = sum(acted for _, _, acted in soak.ticks)
+        clock = time.strftime("%H:%M:%S")
+        print(f"{clock} {fault.name}: {soak.attachment!r}, {rescales} rescales, {left:.0f} min left", flush=True)
         time.sleep(max(0.0, every - lasting))
     time.sleep(max(0.0, end - time.time()))
 

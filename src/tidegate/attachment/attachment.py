@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 #: seconds between two savings of what the policy has learned, of the score and of the status
 SAVE = 60.0
 #: ticks that are kept in memory
-TICKS = 3600
+TICKS = 900
 #: seconds after which a loop that failed starts anew, and for which its end is waited for
 RESTART = 5.0
 
