@@ -22,6 +22,7 @@ Start = Callable[..., subprocess.Popen[str]]
 @pytest.fixture(autouse=True)
 def _signals() -> Iterator[None]:
     kept = {number: signal.getsignal(number) for number in ENDING}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, which children inherit
     yield
     for number, answer in kept.items():
         signal.signal(number, answer)

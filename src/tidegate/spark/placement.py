@@ -88,13 +88,18 @@ def _holder(held: Sequence[str | None], slots: Mapping[str, int]) -> str | None:
 
 
 def _quotas(partitions: int, present: Sequence[str | None], slots: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-    """Partitions for each executor in proportion to its slots, by largest remainders, then by what it holds."""
-    whole = sum(slots.values())
-    exact = {executor: partitions * count / whole for executor, count in slots.items()}
-    rest = partitions - sum(int(share) for share in exact.values())
-    ranked = sorted(exact, key=lambda executor: (int(exact[executor]) - exact[executor], -present.count(executor)))
-    for rank, executor in enumerate(ranked):
-        yield executor, int(exact[executor]) + (rank < rest)
+    """Partitions for each executor in proportion to its slots, by largest remainders; of equal ones that of who holds
+    more beyond its whole share already.
+    """
+    slot_count = sum(slots.values())
+    whole = {executor: partitions * count // slot_count for executor, count in slots.items()}
+    rest = partitions - sum(whole.values())
+
+    def rank(executor: str) -> tuple[int, int]:
+        return -(partitions * slots[executor] % slot_count), whole[executor] - present.count(executor)
+
+    for place, executor in enumerate(sorted(slots, key=rank)):
+        yield executor, whole[executor] + (place < rest)
 
 
 def _take(free: dict[str, int]) -> str:
