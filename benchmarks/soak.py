@@ -52,7 +52,7 @@ from tidegate.workloads import Constant
 #: seconds within which scaling must go on again
 LIMIT = 30.0
 #: records per second, in turn: work for one executor and for three
-LOADS = (500, 90_000)
+LOADS = (500, 70_000)
 #: CPU of each executor, and the share of a core to aim at (an attached autoscaler does not know the quota)
 QUOTA, TARGET = 0.25, 0.18
 
@@ -245,7 +245,7 @@ def judge(soak: Soak, fault: Fault) -> None:
 
 def run(minutes: float, every: float, lasting: float) -> dict[str, Any]:
     experiment = Experiment(
-        job="q11", workload="constant", duration=minutes * 60 + 120, peak=LOADS[0], trigger=4, maximum=3, partitions=6,
+        job="q11", workload="constant", duration=minutes * 60 + 120, peak=LOADS[1], trigger=4, maximum=3, partitions=6,
         quota=QUOTA, grace=25, mode="monitor",
     )  # fmt: skip
     with (
@@ -315,6 +315,7 @@ def sample(soak: Soak, stop: threading.Event) -> None:
 def feed(soak: Soak, stop: threading.Event, every: float) -> None:
     """A load that goes up soon after a fault begins, and down after its end."""
     turn = 0
+    soak.deployment.offer(Constant(100_000, level=LOADS[0]))
     while not stop.wait(every):
         turn += 1
         soak.deployment.offer(Constant(100_000, level=LOADS[turn % len(LOADS)]))
