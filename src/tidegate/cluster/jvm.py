@@ -120,7 +120,9 @@ class Driver:
         module = getattr(jvm.com.fasterxml.jackson.module.scala, "DefaultScalaModule$")
         self._mapper.registerModule(getattr(module, "MODULE$"))
         self._totals: Any = None
-        self._graceful = context.getConf().get("spark.decommission.enabled", "false") == "true"
+        conf = context.getConf()
+        self._graceful = conf.get("spark.decommission.enabled", "false") == "true"
+        self._dynamic = conf.get("spark.dynamicAllocation.enabled", "false") == "true"
 
     def executors(self) -> list[dict[str, Any]]:
         """Live executors, including the driver's own entry."""
@@ -150,8 +152,10 @@ class Driver:
         """
         if self._graceful:
             self._decommission(executors)
-            return
-        self._scala.killExecutors(seq(self._jvm, executors))
+        elif self._dynamic:  # the context itself refuses
+            self._scala.schedulerBackend().killExecutors(seq(self._jvm, executors), False, False, True)
+        else:
+            self._scala.killExecutors(seq(self._jvm, executors))
 
     def _decommission(self, executors: Sequence[str]) -> None:
         jvm, gateway = self._jvm, SparkContext._gateway

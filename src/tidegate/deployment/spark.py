@@ -15,9 +15,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tidegate.cluster.executors import victims
+from tidegate.cluster.jvm import Driver
 from tidegate.cluster.jvm_shutdown import finish
 from tidegate.cluster.quota import Quotas, quotas
 from tidegate.cluster.session import Cluster, session
+from tidegate.cluster.status import Status
 from tidegate.core import InvalidInput, QueryEnded, QueryFailed, Sink, Tick
 from tidegate.deployment.port import ClusterShape
 from tidegate.experiment.settings import Experiment
@@ -31,6 +34,8 @@ from tidegate.spark.engine import SparkEngine, Watching
 from tidegate.verify.query_sinks import NoopSink, QuerySink
 from tidegate.workloads import Shape
 
+#: seconds without more executors after which none are on their way
+CALM = 10.0
 #: seconds to wait for a moment without a running batch
 QUIET = 20.0
 #: records per partition to warm up a query
@@ -58,6 +63,20 @@ class SparkHost:
         """Apply the quota to each executor from now on, once it is warm."""
         application = str(self.spark.sparkContext.applicationId)
         self.quotas = self._open.enter_context(quotas(application, self._quota, self._grace))
+
+    def settle(self, executors: int, patience: float = 120.0) -> None:
+        """Go back to the executors of the start: while warming up, Spark's own allocation takes more, with which a
+        comparison would not begin alike.
+        """
+        driver, status = Driver(self.spark.sparkContext), Status(self.spark.sparkContext)
+        begun = settled = time.monotonic()
+        while time.monotonic() < min(settled + CALM, begun + patience):
+            surplus = victims(status.executors(), executors)
+            if surplus and not driver.busy():
+                driver.kill([executor.id for executor in surplus])
+            if surplus or (driver.requested_total() or 0) > executors:
+                settled = time.monotonic()
+            time.sleep(0.5)
 
     def release(self) -> None:
         """Remove the quotas, for work that is not measured."""

@@ -80,6 +80,8 @@ class _SparkRun:
             end.callback(self._say, "stopping Spark")
             self._say("warming up")
             warm_up(host, e)
+            if e.mode == "native":
+                host.settle(e.first)
             host.bind()
             self._stream(host, topic)
 
