@@ -26,7 +26,8 @@ def test_idle_ones_go_first_then_the_youngest() -> None:
 class Notes:
     """A driver that writes down what it is asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, **conf: str) -> None:
+        self.conf = {f"spark.{key}.enabled": value for key, value in conf.items()}
         self.calls: list[tuple[str, Any]] = []
 
     def kill(self, executors: Sequence[str]) -> None:
@@ -61,7 +62,10 @@ class Context:
         self._jsc = SimpleNamespace(sc=lambda: self)
 
     def getConf(self) -> Any:
-        return SimpleNamespace(get=lambda key, default: default)
+        return self.conf
+
+    def schedulerBackend(self) -> "Context":
+        return self
 
     def statusStore(self) -> None: ...
     def statusTracker(self) -> None: ...
@@ -79,3 +83,10 @@ def test_spark_is_told_in_its_own_collections_without_hosts_to_prefer() -> None:
     context = Context()
     declare(Driver(context), BUSY[2:], 2)  # type: ignore[arg-type]
     assert context.calls == [("kill", ("seq", ["2"])), ("total", 2, 0, ("map", {}))]
+
+
+def test_beside_sparks_own_allocation_the_scheduler_is_told_as_the_context_refuses() -> None:
+    context = Context(dynamicAllocation="true")
+    Driver(context).kill(["2"])  # type: ignore[arg-type]
+    # neither lower the total that the allocation wants, nor count it as a failure, and kill what is busy, too
+    assert context.calls == [("kill", ("seq", ["2"]), False, False, True)]
