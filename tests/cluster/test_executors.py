@@ -26,8 +26,7 @@ def test_idle_ones_go_first_then_the_youngest() -> None:
 class Notes:
     """A driver that writes down what it is asked for."""
 
-    def __init__(self, **conf: str) -> None:
-        self.conf = {f"spark.{key}.enabled": value for key, value in conf.items()}
+    def __init__(self) -> None:
         self.calls: list[tuple[str, Any]] = []
 
     def kill(self, executors: Sequence[str]) -> None:
@@ -48,7 +47,8 @@ def test_the_surplus_is_killed_before_the_total_is_declared() -> None:
 class Context:
     """As much of PySpark's context as the driver needs; it writes down what Spark is asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, **conf: str) -> None:
+        self.conf = {f"spark.{key}.enabled": value for key, value in conf.items()}
         self.calls: list[tuple[Any, ...]] = []
         mapper = SimpleNamespace(registerModule=lambda module: None)
         module = SimpleNamespace(**{"DefaultScalaModule$": SimpleNamespace(**{"MODULE$": None})})
