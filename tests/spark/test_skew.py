@@ -2,7 +2,7 @@ from tidegate.spark.skew import SkewMeter
 
 EACH = {"1": 2, "2": 2, "3": 2}
 EVEN = {"1": 100, "2": 110, "3": 90}
-HOT = {"1": 500, "2": 100, "3": 100}
+HOT = {"1": 800, "2": 100, "3": 100}
 
 
 def kinds(meter: SkewMeter, *batches: dict[str, int], partitions: dict[str, int] = EACH) -> list[str]:
@@ -18,26 +18,26 @@ def test_a_hot_partition_is_told_once_after_three_batches() -> None:
     meter = SkewMeter()
     assert (kinds(meter, HOT, HOT), meter.ceiling) == ([], None)
     (event,) = meter.read(2, HOT, EACH)
-    # the others have 50 per partition, so the hot one has 450 of 700: 1.6 executors' worth while it is worked on
-    assert event.message == "a state partition of executor 1 gets 64% of the records: more than 2 executors cannot help"
+    # the others have 50 per partition, so the hot one has 750 of 1000: 1.3 executors' worth while it is worked on
+    assert event.message == "a state partition of executor 1 gets 75% of the records: more than 2 executors cannot help"
     assert (kinds(meter, HOT, HOT), meter.ceiling) == ([], 2)
 
 
 def test_who_holds_more_partitions_may_read_more() -> None:
     partitions = {"1": 6, "2": 2, "3": 2}
-    assert kinds(SkewMeter(), *[HOT] * 5, partitions=partitions) == []  # 83, 50 and 50 per partition
-    assert kinds(SkewMeter(), *[HOT] * 5, partitions={"1": 4, "2": 2, "3": 2}) == ["StateSkewed"]  # 125, 50 and 50
+    assert kinds(SkewMeter(), *[HOT] * 5, partitions=partitions) == []  # 133, 50 and 50 per partition
+    assert kinds(SkewMeter(), *[HOT] * 5, partitions={"1": 4, "2": 2, "3": 2}) == ["StateSkewed"]  # 200, 50 and 50
 
 
-def test_twice_as_much_as_the_others_is_not_yet_skew() -> None:
+def test_three_times_as_much_as_the_others_is_not_yet_skew() -> None:
     meter = SkewMeter()
-    assert kinds(meter, *[{"1": 200, "2": 100, "3": 100}] * 5) == []
-    assert kinds(meter, *[{"1": 201, "2": 100, "3": 100}] * 3) == ["StateSkewed"]
+    assert kinds(meter, *[{"1": 300, "2": 100, "3": 100}] * 5) == []
+    assert kinds(meter, *[{"1": 301, "2": 100, "3": 100}] * 3) == ["StateSkewed"]
 
 
 def test_an_executor_that_reads_nothing_counts() -> None:
-    assert kinds(SkewMeter(), *[{"1": 100, "2": 100}] * 3) == []  # 50, 50 and 0 per partition: twice the 25 of others
-    assert kinds(SkewMeter(), *[{"1": 102, "2": 100}] * 3) == ["StateSkewed"]
+    assert kinds(SkewMeter(), *[{"1": 150, "2": 100}] * 3) == []  # 75, 50 and 0 per partition: thrice the 25 of others
+    assert kinds(SkewMeter(), *[{"1": 152, "2": 100}] * 3) == ["StateSkewed"]
 
 
 def test_a_batch_without_skew_ends_it() -> None:
@@ -45,14 +45,15 @@ def test_a_batch_without_skew_ends_it() -> None:
     kinds(meter, HOT, HOT, HOT)
     assert (kinds(meter, EVEN), meter.ceiling) == ([], None)
     assert kinds(meter, HOT, HOT) == []
+    assert kinds(meter, HOT) == ["StateSkewed"]
 
 
 def test_what_was_counted_on_other_executors_does_not_count() -> None:
     meter = SkewMeter()
     kinds(meter, HOT, HOT, HOT)
     meter.forget()
-    assert meter.ceiling is None
-    assert kinds(meter, HOT, HOT) == []
+    assert (kinds(meter, HOT, HOT), meter.ceiling) == ([], None)
+    assert (kinds(meter, HOT), meter.ceiling) == ([], 2)  # and it is not told again
 
 
 def test_one_executor_and_no_records_are_never_skewed() -> None:

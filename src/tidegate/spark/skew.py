@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tidegate.core import Event
 
 #: per state partition, an executor reads this many times as much as the others, in so many batches in a row
-FACTOR, BATCHES = 2.0, 3
+FACTOR, BATCHES = 3.0, 3
 
 
 @dataclass(slots=True)
@@ -29,6 +29,7 @@ class SkewMeter:
 
     ceiling: int | None = None
     _batches: int = 0
+    _reported: bool = False
 
     def read(self, now: float, records: Mapping[str, int], partitions: Mapping[str, int]) -> list[Event]:
         """Records of the last batch by executor, and the partitions of each; an event when skew begins to show."""
@@ -36,6 +37,7 @@ class SkewMeter:
         whole = sum(records.get(id, 0) for id in partitions)
         if hot is None or not whole:
             self.forget()
+            self._reported = False
             return []
         self._batches += 1
         if self._batches < BATCHES:
@@ -44,13 +46,14 @@ class SkewMeter:
         usual = (whole - records[hot]) / others
         share = (records[hot] - (partitions[hot] - 1) * usual) / whole
         self.ceiling = math.ceil(1 / share)
-        if self._batches > BATCHES:
+        if self._reported:
             return []
+        self._reported = True
         text = f"a state partition of executor {hot} gets {share:.0%} of the records"
         return [Event(now, "StateSkewed", f"{text}: more than {self.ceiling} executors cannot help")]
 
     def forget(self) -> None:
-        """The executors have changed, or state is on its way."""
+        """The executors have changed, or state is on its way: what was counted no longer counts."""
         self._batches, self.ceiling = 0, None
 
 
