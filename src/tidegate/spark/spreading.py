@@ -210,7 +210,7 @@ class StateSpreader:
             else:
                 state.settled = frozenset()
                 if not before or due < wanted:
-                    text = f"{due} of {wanted} state partitions move to other executors with the next batch"
+                    text = f"{_moving(due, wanted)} to other executors with the next batch"
                     state.events.append(self._event("StateMoving", text))
 
     def _told_ceiling(self, executors: int, slots: int, partitions: int) -> None:
@@ -234,6 +234,16 @@ def _on_their_way(partitions: int) -> str:
     if partitions == 1:
         return "1 state partition is on its way"
     return f"{partitions} state partitions are on their way"
+
+
+def _moving(due: int, wanted: int) -> str:
+    """
+    >>> _moving(1, 1), _moving(9, 9), _moving(2, 9)
+    ('1 state partition moves', '9 state partitions move', '2 of 9 state partitions move')
+    """
+    if due < wanted:
+        return f"{due} of {wanted} state partitions move"
+    return "1 state partition moves" if due == 1 else f"{due} state partitions move"
 
 
 def _bound(moves: Collection[Move], holders: Sequence[Sequence[str | None]], leaving: Collection[str]) -> int:
