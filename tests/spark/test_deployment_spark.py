@@ -53,6 +53,7 @@ def test_one_host_serves_several_runs_and_a_load_changes_while_one_lasts(
         deployment.close()
 
 
+@pytest.mark.proof
 def test_it_starts_anew_in_another_shape_and_its_result_is_still_right(host: SparkHost, eventually: Eventually) -> None:
     deployment = SparkDeployment(host, Q11)
     try:

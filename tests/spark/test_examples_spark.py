@@ -19,7 +19,7 @@ def test_attach_from_spark_submit_sends_the_executor_away_that_is_not_needed(tmp
     memory = ["--conf", "spark.executor.memory=512m", "--conf", "spark.driver.host=127.0.0.1"]
     quiet = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
     start = [str(submit), "--master", "local-cluster[2,1,800]", *memory, *quiet, str(ROOT / "examples" / "attach.py")]
-    for seconds in (80, 300):  # where everything takes longer, the longer one shows it
+    for seconds in (55, 300):  # where everything takes longer, the longer one shows it
         done = subprocess.run(
             [*start, str(seconds)], env=env, cwd=tmp_path, capture_output=True, text=True, check=False
         )

@@ -117,6 +117,7 @@ def _find(log: Path, lead: str) -> str:
     pytest.fail(f"{log.name} never said {lead!r}: {log.read_text()[-500:]}")
 
 
+@pytest.mark.proof
 def test_on_a_standalone_master_executors_come_and_go_on_both_workers(standalone: str, tmp_path: Path) -> None:
     up = Experiment(
         workload="steps",
@@ -193,6 +194,7 @@ def test_ctrl_c_keeps_what_was_seen_and_leaves_nothing_behind(
         assert Path(result["report"]).exists()
 
 
+@pytest.mark.proof
 def test_two_runs_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     processes = [
         command(tmp_path, "--duration", "8s", "--rate", "2k", "--policy", "static", "-p", "executors=1") for _ in "ab"

@@ -64,6 +64,9 @@ JOBS: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
 }
 
 
+OTHERS = [name for name in JOBS if name != "aggregation"]
+
+
 @contextmanager
 def running(frame: DataFrame, mode: str, folder: Path) -> Iterator[StreamingQuery]:
     writer = frame.writeStream.format("memory").queryName("result").outputMode(mode)
@@ -120,7 +123,7 @@ def spread_over(engine: SparkEngine) -> list[int]:
     return [] if obs.uneven else sorted(sample.stores or 0 for sample in obs.per_executor)
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", ["aggregation", *(pytest.param(name, marks=pytest.mark.proof) for name in OTHERS)])
 def test_state_follows_the_executors_and_nothing_is_lost(
     spark: SparkSession, tmp_path: Path, eventually: Eventually, name: str
 ) -> None:
@@ -144,6 +147,7 @@ def test_state_follows_the_executors_and_nothing_is_lost(
     assert spark.conf.get("spark.locality.wait", "3s") == wait
 
 
+@pytest.mark.proof
 def test_a_hot_partition_is_told_and_no_more_executors_are_asked_for(
     spark: SparkSession, tmp_path: Path, eventually: Eventually
 ) -> None:
