@@ -2,10 +2,10 @@
 
     python benchmarks/spreading.py [--jobs q11 q5] [--rate 36000] [--quota 0.3] [--batches 8] [--json FILE]
 
-A query runs at a constant rate on the embedded cluster, 1 -> 2 -> 4 -> 2 executors, a rescale after some batches. Busy
-shares are those of the task slots in a batch, from the third batch after all executors are there. A batch is settled
-from the fourth on. For comparison, the same query is started on 2 and on 4 executors that are there already.
-
+A query runs at a constant rate on the embedded cluster, 1 -> 2 -> 4 -> 2 executors, a rescale after some batches. New
+executors start without a quota, as compiling under one would take minutes, and get it with the third batch that they
+are there. Busy shares are those of the task slots: in the third batch, and as means over those after it, which are
+settled. For comparison, the same query is started on 2 and on 4 executors that are there already.
 
 Exit code 1 if a task ran again or a batch failed.
 """
@@ -18,7 +18,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from tidegate.deployment.spark import SparkDeployment, SparkHost, spark_host, wa
 from tidegate.experiment import Experiment
 
 STEPS = (1, 2, 4, 2)
+#: batches that executors run before their quota begins to hold
+WARM = 3
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,10 @@ class Step:
     settled: float
     longest: float
     waited: float
-    #: busiest over idlest executor two batches after all executors were there, and in the last batch
+    #: busiest over idlest executor two batches after all executors were there, and over the settled batches
     soon: float
-    last: float
+    later: float
+    #: mean over the settled batches, by executor
     shares: tuple[float, ...]
     reruns: int
 
@@ -59,7 +62,7 @@ class Watcher:
         self.events: list[str] = []
         self._job = -1
 
-    def batches(self) -> Iterator[tuple[Observation, Batch, tuple[float, ...]]]:
+    def batches(self) -> Iterator[tuple[Observation, Batch, dict[str, float]]]:
         """Each batch when it is observed, with the slot time of each executor as a share of its duration."""
         while True:
             obs = self.deployment.engine.observe()
@@ -68,7 +71,7 @@ class Watcher:
                 yield obs, batch, self.shares(batch)
             time.sleep(0.05)
 
-    def shares(self, batch: Batch) -> tuple[float, ...]:
+    def shares(self, batch: Batch) -> dict[str, float]:
         spent = {executor.id: 0.0 for executor in self.status.executors()}
         jobs = self.status.finished_jobs(str(self.deployment.query.runId), self._job) or []
         for found in jobs:
@@ -79,11 +82,16 @@ class Watcher:
                 for executor, summary in self.driver.stage_by_executor(int(stage), 0).items():
                     if executor in spent:
                         spent[executor] += summary["taskTime"] / 1e3
-        return tuple(sorted(time / (batch.finished - batch.planned) for time in spent.values()))
+        return {executor: time / (batch.finished - batch.planned) for executor, time in spent.items()}
 
 
-def uneven(shares: tuple[float, ...]) -> float:
-    return shares[-1] / shares[0] if shares and shares[0] > 0 else float("inf")
+def uneven(shares: Collection[float]) -> float:
+    return max(shares) / min(shares) if shares and min(shares) > 0 else float("inf")
+
+
+def means(shares: Sequence[dict[str, float]]) -> tuple[float, ...]:
+    """Of each executor that is in the last batch, over all batches."""
+    return tuple(statistics.mean(each.get(executor, 0.0) for each in shares) for executor in shares[-1])
 
 
 def measure(watcher: Watcher, executors: int, batches: int, *, scale: bool) -> Step:
@@ -103,12 +111,17 @@ def measure(watcher: Watcher, executors: int, batches: int, *, scale: bool) -> S
         if batch.planned < there:  # it began with other executors
             continue
         after.append((took, shares))
-        print(f"  {executors}: batch {batch.id} {took:.1f} s, {' '.join(f'{s:.2f}' for s in shares)}", flush=True)
+        print(
+            f"  {executors}: batch {batch.id} {took:.1f} s, {' '.join(f'{s:.2f}' for s in shares.values())}", flush=True
+        )
+        if len(after) == WARM and watcher.deployment.host.quotas:
+            watcher.deployment.host.quotas.bind_now()
         if len(after) == batches:
-            settled = statistics.median(took for took, _ in after[3:])
+            settled = statistics.median(took for took, _ in after[WARM:])
+            mean = means([shares for _, shares in after[WARM:]])
             return Step(
-                e.job, e.spread, executors, not scale, settled, longest, there - asked, uneven(after[2][1]),
-                uneven(after[-1][1]), after[-1][1], obs.rerun_tasks - (reruns or 0),
+                e.job, e.spread, executors, not scale, settled, longest, there - asked,
+                uneven(after[WARM - 1][1].values()), uneven(mean), mean, obs.rerun_tasks - (reruns or 0),
             )  # fmt: skip
     raise AssertionError("a query has no last batch")
 
@@ -157,12 +170,13 @@ def resize(host: SparkHost, e: Experiment, executors: int) -> None:
 
 def show(steps: list[Step]) -> None:
     print("| job | state | executors | settled batch | longest since the request | busiest ÷ idlest, 2 batches after"
-          " | last batch | tasks run again |")  # fmt: skip
+          " | settled (busy shares) | tasks run again |")  # fmt: skip
     print("| --- | --- | --- | ---: | ---: | ---: | ---: | ---: |")
     for s in steps:
         how, state = "started with" if s.fresh else "→", "spread" if s.spread else "as Spark has it"
         shares = " ".join(f"{share:.2f}" for share in s.shares)
-        cells = (f"{s.settled:.2f} s", f"{s.longest:.1f} s", f"{s.soon:.2f}", f"{s.last:.2f} ({shares})", str(s.reruns))
+        settled, longest = f"{s.settled:.2f} s", f"{s.longest:.1f} s"
+        cells = (settled, longest, f"{s.soon:.2f}", f"{s.later:.2f} ({shares})", str(s.reruns))
         print(f"| `{s.job}` | {state} | {how} {s.executors} | {' | '.join(cells)} |", flush=True)
 
 
@@ -171,6 +185,8 @@ def main() -> int:
     parser.add_argument("--jobs", nargs="+", default=["q11", "q5"])
     parser.add_argument("--rates", nargs="+", type=float, default=[36_000, 12_000])
     parser.add_argument("--quota", type=float, default=0.3)
+    parser.add_argument("--trigger", type=float, default=4.0)
+    parser.add_argument("--partitions", type=int, default=12)
     parser.add_argument("--batches", type=int, default=8, help="after each rescale")
     parser.add_argument("--only", choices=["spread", "plain"])
     parser.add_argument("--json", type=Path)
@@ -179,8 +195,8 @@ def main() -> int:
     spreads = {"spread": (True,), "plain": (False,), None: (False, True)}[given.only]
     for job, rate in zip(given.jobs, given.rates, strict=True):
         first = Experiment(
-            job=job, workload="constant", duration=36_000, peak=rate, trigger=4, maximum=4, partitions=12,
-            quota=given.quota, grace=20, mode="active", verify=False, slo=10,
+            job=job, workload="constant", duration=36_000, peak=rate, trigger=given.trigger, maximum=4,
+            partitions=given.partitions, quota=given.quota, grace=1e6, mode="active", verify=False, slo=10,
         )  # fmt: skip
         steps += run(first, given.batches, spreads)
         show(steps)

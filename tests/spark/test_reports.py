@@ -271,6 +271,31 @@ def test_state_is_summed_over_the_operators() -> None:
     assert log.state_rows == 120  # not told again
 
 
+def loading(stores: int, loaded: int, took: int, size: int) -> dict[str, Any]:
+    """An operator that loaded stores in `took` ms; `size` is the bytes of them all."""
+    metrics = {"rocksdbNumLoadedFromDfs": loaded, "rocksdbLoadLatencyMs": took, "rocksdbSstFileSize": size}
+    return {"numRowsTotal": 1, "memoryUsedBytes": 1, "numStateStoreInstances": stores, "customMetrics": metrics}
+
+
+def test_the_rate_at_which_state_was_last_loaded() -> None:
+    log = ReportLog()
+    operators = [loading(4, 2, 1500, 400_000_000), loading(4, 1, 500, 80_000_000)]
+    fed(log, report(0, 0, 10, 10, stateOperators=operators))
+    assert log.load_rate == (200_000_000 + 20_000_000) / 2.0
+    for number, unknown in enumerate(
+        [
+            loading(4, 0, 8, 400_000_000),  # nothing was loaded
+            loading(4, 2, 300, 4_000_000),  # small stores: their time is not that of their bytes
+            loading(4, 2, 0, 400_000_000),  # Spark does not know how long it took
+            {"numRowsTotal": 1},  # another store than RocksDB
+        ]
+    ):
+        fed(log, report(5 * number + 5, 10, 20, 20, id=1 + number, stateOperators=[unknown]))
+        assert log.load_rate == 110_000_000
+    fed(log, report(90, 10, 20, 20, id=9, stateOperators=[loading(4, 1, 1000, 80_000_000)]))
+    assert log.load_rate == 20_000_000
+
+
 @settings(max_examples=50, deadline=None)
 @given(
     cuts=st.lists(st.integers(0, 10**9), min_size=2, max_size=12).map(sorted),

@@ -114,6 +114,16 @@ def test_of_large_state_a_few_partitions_move_per_batch_and_it_is_said(bench: Be
     assert (two.uneven, two.kinds()) == ("", ["StateMoving", "StateSpread"])
 
 
+def test_how_much_moves_per_batch_follows_the_rate_at_which_state_was_last_loaded(bench: Benches) -> None:
+    two = bench(Stores(*"111111"), "1", "2", seconds=2.0, rate=100.0)
+    two.spreader.note(1200, rate=200.0)  # measured: two partitions of 200 bytes in 2 s
+    two.batch()
+    assert len(two.stores.placed) == 2
+    two.spreader.note(1200)  # what was measured stays until it is measured again
+    two.batch()
+    assert len(two.stores.placed) == 3
+
+
 def test_executors_that_are_to_go_hold_nothing_afterwards(bench: Benches) -> None:
     stores = Stores("1", "1", "2", "2", "3", "3")
     three = bench(stores, "1", "2", "3")

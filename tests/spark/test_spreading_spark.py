@@ -1,5 +1,6 @@
 """State on a real cluster: it spreads over new executors and leaves old ones, and nothing is lost on the way."""
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -7,6 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import confluent_kafka
 import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
@@ -15,7 +17,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from tidegate.cluster.jvm import Driver
+from tidegate.cluster.session import Cluster, session
 from tidegate.core import Decision, Limits
+from tidegate.kafka import Broker, connector, create_topic
+from tidegate.kafka.client import settings
 from tidegate.presets import autoscaler
 from tidegate.spark.actuator import Pace
 from tidegate.spark.engine import SparkEngine, Watching
@@ -64,7 +69,12 @@ JOBS: dict[str, tuple[Callable[[DataFrame], DataFrame], str]] = {
 }
 
 
-OTHERS = [name for name in JOBS if name != "aggregation"]
+#: sources and queries; one of them in `make test`
+CASES = [
+    pytest.param(source, name, marks=[] if (source, name) == ("rate", "aggregation") else pytest.mark.proof)
+    for source in ("rate", "files", "kafka")
+    for name in JOBS
+]
 
 
 @contextmanager
@@ -77,15 +87,23 @@ def running(frame: DataFrame, mode: str, folder: Path) -> Iterator[StreamingQuer
         query.stop()
 
 
+class Rate:
+    """Spark's own source, whose offset counts seconds."""
+
+    def records(self, spark: SparkSession) -> DataFrame:
+        return rate(spark)
+
+    def processed(self, query: StreamingQuery) -> range:
+        stop_after_a_batch(query)
+        return range(500 * int(query.lastProgress["sources"][0]["endOffset"]))
+
+
 def rate(spark: SparkSession) -> DataFrame:
-    records = spark.readStream.format("rate").options(rowsPerSecond=500, numPartitions=3).load()
+    return keyed(spark.readStream.format("rate").options(rowsPerSecond=500, numPartitions=3).load())
+
+
+def keyed(records: DataFrame) -> DataFrame:
     return records.withColumn("key", F.col("value") % KEYS)
-
-
-def processed(query: StreamingQuery) -> int:
-    """Records of Spark's rate source so far: its offset counts seconds."""
-    progress = query.lastProgress
-    return 500 * int(progress["sources"][0]["endOffset"]) if progress else 0
 
 
 def stop_after_a_batch(query: StreamingQuery) -> None:
@@ -95,6 +113,90 @@ def stop_after_a_batch(query: StreamingQuery) -> None:
     while query.lastProgress["batchId"] == before and time.monotonic() < until:
         time.sleep(0.005)
     query.stop()
+
+
+class Written:
+    """Consecutive numbers that a thread writes, 100 at a time."""
+
+    def __init__(self, write: Callable[[range], None]) -> None:
+        self._write, self._stopped, self._count = write, threading.Event(), 0
+        self._thread = threading.Thread(target=self._work)
+        self._thread.start()
+
+    def _work(self) -> None:
+        while not self._stopped.wait(0.2):
+            self._write(range(self._count, self._count + 100))
+            self._count += 100
+
+    def processed(self, query: StreamingQuery) -> range:
+        self.stop()
+        query.processAllAvailable()
+        return range(self._count)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+
+def dated(values: DataFrame) -> DataFrame:
+    """With event times a few milliseconds apart."""
+    seconds = F.lit(1_700_000_000) + F.col("value") / 500
+    return keyed(values.withColumn("timestamp", F.timestamp_seconds(seconds)))
+
+
+class Files(Written):
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        folder.mkdir()
+        super().__init__(self._file)
+
+    def _file(self, values: range) -> None:
+        unfinished = self._folder / f".{values.start}"  # Spark ignores it until it has its name
+        unfinished.write_text("".join(f'{{"value": {value}}}\n' for value in values))
+        unfinished.rename(self._folder / f"{values.start}.json")
+
+    def records(self, spark: SparkSession) -> DataFrame:
+        return dated(spark.readStream.schema("value long").option("maxFilesPerTrigger", 20).json(str(self._folder)))
+
+
+class Topic(Written):
+    def __init__(self, broker: Broker, topic: str) -> None:
+        self._broker, self._topic = broker, topic
+        create_topic(broker.address, topic, 3)
+        self._producer = confluent_kafka.Producer(settings(broker.address))
+        super().__init__(self._send)
+
+    def _send(self, values: range) -> None:
+        for value in values:
+            self._producer.produce(self._topic, str(value).encode(), partition=value % 3)
+        assert self._producer.flush(300) == 0
+
+    def records(self, spark: SparkSession) -> DataFrame:
+        source = {"kafka.bootstrap.servers": self._broker.address, "subscribe": self._topic}
+        topic = spark.readStream.format("kafka").options(**source, startingOffsets="earliest").load()
+        return dated(topic.select(F.col("value").cast("string").cast("long").alias("value")))
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """An embedded cluster with room for three executors, one of them there, that can read from Kafka."""
+    jars = ",".join(str(jar) for jar in connector().jars)
+    cluster = Cluster(initial=1, maximum=3, shuffle_partitions=4, conf={"spark.jars": jars})
+    with session(cluster, tmp_path_factory.mktemp("spark")) as made:
+        yield made
+
+
+@pytest.fixture
+def feed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Rate | Files | Topic]:
+    if request.param == "rate":
+        yield Rate()
+        return
+    if request.param == "files":
+        written: Files | Topic = Files(tmp_path / "records")
+    else:
+        written = Topic(request.getfixturevalue("broker"), f"records-{tmp_path.name}")
+    yield written
+    written.stop()
 
 
 def expected(name: str, values: range) -> Counter[Any]:
@@ -123,13 +225,13 @@ def spread_over(engine: SparkEngine) -> list[int]:
     return [] if obs.uneven else sorted(sample.stores or 0 for sample in obs.per_executor)
 
 
-@pytest.mark.parametrize("name", ["aggregation", *(pytest.param(name, marks=pytest.mark.proof) for name in OTHERS)])
+@pytest.mark.parametrize(("feed", "name"), CASES, indirect=["feed"])
 def test_state_follows_the_executors_and_nothing_is_lost(
-    spark: SparkSession, tmp_path: Path, eventually: Eventually, name: str
+    spark: SparkSession, tmp_path: Path, eventually: Eventually, feed: Rate | Files | Topic, name: str
 ) -> None:
     build, mode = JOBS[name]
     wait = spark.conf.get("spark.locality.wait", "3s")
-    with running(build(rate(spark)), mode, tmp_path) as query:
+    with running(build(feed.records(spark)), mode, tmp_path / "checkpoint") as query:
         with closing(SparkEngine(spark, query, Watching())) as engine:
             assert engine.actuator is not None
             engine.actuator.pace = Pace(patience=600)  # however long a batch takes here
@@ -141,9 +243,10 @@ def test_state_follows_the_executors_and_nothing_is_lost(
             engine.scale(Decision(1, "test"))
             eventually(lambda: spread_over(engine) == [4])
             assert engine.observe().rerun_tasks == 0
-        stop_after_a_batch(query)
+        values = feed.processed(query)
         assert query.exception() is None
-        assert result(name, spark.table("result").collect()) == expected(name, range(processed(query)))
+        assert len(values) > 1000
+        assert result(name, spark.table("result").collect()) == expected(name, values)
     assert spark.conf.get("spark.locality.wait", "3s") == wait
 
 

@@ -253,7 +253,7 @@ class SparkEngine:
     def _look_at_state(self, now: float, executors: Sequence[Executor]) -> None:
         if self._spreader is None:
             return
-        self._spreader.note(self.log.state_size)
+        self._spreader.note(self.log.state_size, self.log.load_rate)
         self._spreader.look(executors)
         self._events += self._spreader.take_events()
         partitions = self._spreader.partitions

@@ -23,6 +23,10 @@ FUTURE, PAST = 60.0, 86_400.0
 QUANTILES = 10_000
 #: RocksDB's files of an operator
 SST = "rocksdbSstFileSize"
+#: stores that a batch loaded from the checkpoint, and the milliseconds that took, as a sum
+LOADED, LOADING = "rocksdbNumLoadedFromDfs", "rocksdbLoadLatencyMs"
+#: bytes of a store from which on the time it takes to load says something about its size
+TELLING = 5e6
 #: most milliseconds that a batch can take: a year
 LONGEST = 366 * 86_400_000.0
 
@@ -38,6 +42,8 @@ class State:
     dropped: int
     #: bytes that an executor reads if it loads all of it
     size: int = 0
+    #: bytes per second at which this batch loaded stores from the checkpoint; None without large ones
+    load_rate: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +177,17 @@ class _Reader:
         names = ("numRowsTotal", "memoryUsedBytes", "numRowsDroppedByWatermark")
         rows, memory, dropped = (int(sum(self.count(op, name) or 0 for op in operators)) for name in names)
         files = sum(self.count(self.table(operator, "customMetrics"), SST) or 0 for operator in operators)
-        return State(rows, memory, dropped, size=int(files) or memory)
+        return State(rows, memory, dropped, size=int(files) or memory, load_rate=self.load_rate(operators))
+
+    def load_rate(self, operators: Sequence[Mapping[str, Any]]) -> float | None:
+        size, took = 0.0, 0.0
+        for operator in operators:
+            metrics, stores = self.table(operator, "customMetrics"), self.count(operator, "numStateStoreInstances")
+            loaded, files = self.count(metrics, LOADED), self.count(metrics, SST)
+            if stores and loaded and files and files / stores >= TELLING:
+                size += loaded * files / stores
+                took += (self.count(metrics, LOADING) or 0.0) / 1000
+        return size / took if took > 0 else None
 
     def count(self, table: Mapping[str, Any], name: str) -> float | None:
         """A number of at least 0. That there is none is no problem, what else may stand there is."""

@@ -51,6 +51,8 @@ class ReportLog(ProgressLog):
     state_bytes: int | None = None
     #: bytes that have to be read if all state is loaded anew
     state_size: int | None = None
+    #: bytes per second at which stores were last loaded; None if no large one was yet
+    load_rate: float | None = None
     rows_dropped: int = 0
     watermark: str | None = None
     #: reports so far that were skipped or used in part
@@ -190,6 +192,7 @@ class ReportLog(ProgressLog):
         if told.state is not None:
             state = told.state
             self.state_rows, self.state_bytes, self.state_size = state.rows, state.bytes, state.size
+            self.load_rate = state.load_rate or self.load_rate
             self.rows_dropped += told.state.dropped
 
 

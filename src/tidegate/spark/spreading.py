@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 LOOK = 10
 #: batches in a row without progress after which it is left alone until the executors change
 TRIES = 10
-#: bytes of state that an executor loads per second from its checkpoint
+#: bytes of state that an executor loads per second from its checkpoint, until that has been measured
 RATE = 50e6
 
 
@@ -50,7 +50,7 @@ class StateSpreader:
     """Spreads the state of one query in a thread of its own. `boundary` is to be set at the end of each batch.
 
     `seconds` is how much longer a batch may take because of what it loads: of larger state, a few partitions move per
-    batch.
+    batch. How fast executors load it is what they were last seen to do, `rate` before that.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class StateSpreader:
                 return ""
             return self._state.uneven or "new executors hold no state yet"
 
-    def note(self, size: int | None) -> None:
-        """The bytes of state of the last batch."""
-        self._size = size
+    def note(self, size: int | None, rate: float | None = None) -> None:
+        """The bytes of state of the last batch, and the bytes per second at which it was last loaded."""
+        self._size, self._rate = size, rate or self._rate
 
     def look(self, executors: Sequence[Executor]) -> None:
         """Notice executors that have come between two batches, so that the next batch uses them already."""
