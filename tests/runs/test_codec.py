@@ -37,6 +37,7 @@ from tidegate.workloads import from_spec
 
 SPEC = RunSpec(
     job="q11",
+    sample="orders.parquet?time=at",
     workload="cosine",
     workload_seed=3,
     noise=0.02,
@@ -155,7 +156,7 @@ def test_keys_of_a_spec_are_those_of_before_and_the_version() -> None:
     before = (
         "job workload policy engine options mode duration peak workload_seed noise minimum maximum initial slo seed"
         " skew trigger limit partitions drain verify quota grace kafka master cores memory ui_port model period"
-        " failures price source workload_spec limits start safe spread"
+        " failures price source workload_spec limits start safe spread sample"
     )
     found = encode(SPEC)
     assert found.keys() == {*before.split(), "version"}

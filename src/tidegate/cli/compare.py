@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from tidegate.cli.application import App, EventTime, Keys, SampleFile, Times, query_of
 from tidegate.cli.bounds import MANY, between
 from tidegate.cli.console import (
     AsJson,
@@ -46,6 +47,11 @@ def compare(
     file: Annotated[Path | None, typer.Argument(help="experiment file (TOML); flags override it")] = None,
     policies: Annotated[str | None, typer.Option(help="like ds2,daedalus; see `tidegate policies`")] = None,
     jobs: Annotated[str | None, typer.Option(help="like q1,q5; with --engine operators, the papers' jobs")] = None,
+    app: App = None,
+    sample: SampleFile = None,
+    event_time: EventTime = None,
+    time_column: Times = None,
+    key: Keys = None,
     workloads: Annotated[str | None, typer.Option(help="like cosine,trace:FILE; see `tidegate workloads`")] = None,
     seeds: Annotated[str | None, typer.Option(help="how many, or which: 5, or 0,7,12")] = None,
     option: Annotated[
@@ -118,7 +124,9 @@ def compare(
     from tidegate.runs import encode  # noqa: PLC0415
 
     began, allowed_share = time.monotonic(), share("compare: allowed", allowed)
+    own, records = query_of("compare", "", app, sample, event_time, time_column, key)
     run_fields = {
+        "sample": records or None,
         "engine": engine,
         "duration": duration,
         "peak": rate,
@@ -133,7 +141,7 @@ def compare(
         "quota": quota,
         "model": model,
     }
-    lists = {"policies": policies, "jobs": jobs, "workloads": workloads}
+    lists = {"policies": policies, "jobs": own or jobs, "workloads": workloads}
     place = "compare" if file is None else str(file)
     grid = _grid(file, _flags(lists, seeds, run_fields), option or [], place)
     cells, spec = expand(grid, place=place), specification(grid)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tidegate.cli.application import App, EventTime, Keys, SampleFile, Times, query_of
 from tidegate.cli.bounds import PORTS, between
 from tidegate.cli.console import AsJson, FailIf, Output, StorePath, complain, fail, interrupt_once, show
 from tidegate.cli.kafka import KafkaConfig, KafkaOption, kafka_options
@@ -55,6 +56,11 @@ def demo(
 
 def run(
     job: Annotated[str, typer.Option(help="q1, q2, q3, q5, q8, q11, wordcount, ysb, traffic, topspeed")] = "q1",
+    app: App = None,
+    sample: SampleFile = None,
+    event_time: EventTime = None,
+    time: Times = None,
+    key: Keys = None,
     workload: Annotated[str, typer.Option(help="see `tidegate workloads`, or trace:FILE")] = "tide",
     noise: Annotated[float, typer.Option(help="random noise of the load, as a share of the rate: 0.1 is ±10 %")] = 0.0,
     workload_seed: Annotated[
@@ -123,9 +129,10 @@ def run(
     output: AsJson = Output.text,
     store: StorePath = STORE,
 ) -> None:
-    """Run a benchmark job under a changing load and let a policy scale it.
+    """Run a benchmark job, or your own query, under a changing load and let a policy scale it.
 
     [bold]tidegate run --job q11 --workload cosine --rate 80k --duration 5m[/bold]
+    [bold]tidegate run --app orders.py --sample orders.parquet --event-time at --rate 20k[/bold]
     [bold]tidegate run --policy ds2 -p overprovision=1.3 --quota 0.3[/bold]
     [bold]tidegate run --engine sim --workload trace:monday.parquet[/bold]
     [bold]tidegate run --duration 10m --fail-if "late>1%" --fail-if "verified==false"[/bold]
@@ -145,8 +152,10 @@ def run(
         raise InvalidInput("run: --bootstrap, --topic, --sink and --kafka-… are for --source kafka")
     other_sinks = find_sinks(sinks)
     seconds, peak = values.extent(workload, duration, rate)
+    name, records = query_of("run", job, app, sample, event_time, time, key)
     experiment = Experiment(
-        job=job,
+        job=name,
+        sample=records,
         workload=workload,
         workload_seed=workload_seed,
         noise=noise,

@@ -72,7 +72,15 @@ class Experiment(RunSpec):
         elif self.engine == "sim":
             model(self.model or self.job)
         else:
+            self._check_sample()
             self._jobs().events(**self.event_options())
+
+    def _check_sample(self) -> None:
+        own = not self._jobs().job(self.job).events
+        if own and not self.sample:
+            raise InvalidInput(f"run: need a sample of records for {self.job}, as in --sample orders.parquet")
+        if self.sample and not own:
+            raise InvalidInput(f"run: a sample is for a query of one's own, {self.job} has its own records")
 
     @staticmethod
     def _jobs() -> Any:
@@ -110,7 +118,10 @@ class Experiment(RunSpec):
 
     def event_options(self) -> dict[str, Any]:
         """Arguments for `jobs.events`."""
-        return {"name": self._jobs().job(self.job).events, "seed": self.seed, "rate": self.peak, "skew": self.skew}
+        return {"name": self._events_name(), "seed": self.seed, "rate": self.peak, "skew": self.skew}
+
+    def _events_name(self) -> str:
+        return f"{self._jobs().SAMPLE}{self.sample}" if self.sample else str(self._jobs().job(self.job).events)
 
     def autoscaler(self) -> Autoscaler:
         simulated, slo = self.engine != "spark", self.slo if self.safe else None
@@ -133,7 +144,7 @@ class Experiment(RunSpec):
     def source_options(self) -> dict[str, str]:
         """Options of the embedded source, except for the load it offers."""
         return {
-            "events": self._jobs().job(self.job).events,
+            "events": self._events_name(),
             "seed": str(self.seed),
             "skew": self.skew,
             "partitions": str(self.partition_count),

@@ -2,21 +2,27 @@
 
 from tidegate.core import UnknownName
 from tidegate.jobs import nexmark, topspeed, traffic, wordcount, ysb
+from tidegate.jobs.application import SUFFIX, application
 from tidegate.jobs.definition import Job
 from tidegate.jobs.event_kinds import KINDS, SPARSE, Events, events
+from tidegate.jobs.sample import PREFIX as SAMPLE
+from tidegate.jobs.sample import Sample
 from tidegate.jobs.skew import Skew
 
 JOBS = {job.name: job for job in (*nexmark.JOBS, wordcount.JOB, ysb.JOB, traffic.JOB, topspeed.JOB)}
 
 
 def job(name: str) -> Job:
-    """
+    """One of Tidegate's jobs, or that in a Python file.
+
     >>> job("q1").events
     'bids'
     """
+    if name.endswith(SUFFIX):
+        return application(name)
     if name not in JOBS:
         raise UnknownName("job", name, JOBS)
     return JOBS[name]
 
 
-__all__ = ["JOBS", "KINDS", "SPARSE", "Events", "Job", "Skew", "events", "job"]
+__all__ = ["JOBS", "KINDS", "SAMPLE", "SPARSE", "Events", "Job", "Sample", "Skew", "events", "job"]

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 
 from tidegate.core import UnknownName
 from tidegate.jobs.nexmark import Bids, Nexmark
+from tidegate.jobs.sample import PREFIX, Sampled
 from tidegate.jobs.skew import Skew
 from tidegate.jobs.topspeed import TopSpeed
 from tidegate.jobs.traffic import Traffic
@@ -75,8 +76,10 @@ def events(name: str, *, seed: int, rate: float, skew: str = "default") -> Event
     >>> events("bids", seed=1, rate=100).schema
     'auction bigint, bidder bigint, price bigint, dateTime timestamp'
     """
-    if name not in KINDS:
-        raise UnknownName("kind of events", name, KINDS)
     if skew not in Skew.__members__:
         raise UnknownName("skew", skew, Skew.__members__)
+    if name.startswith(PREFIX):
+        return Sampled.of(name, rate, Skew(skew))
+    if name not in KINDS:
+        raise UnknownName("kind of events", name, KINDS)
     return KINDS[name](seed, rate, Skew(skew))

@@ -14,6 +14,7 @@ from tidegate.core import QueryFailed, Sink, Tick
 from tidegate.deployment.spark import SparkDeployment, SparkHost, spark_host, warm_up
 from tidegate.experiment.settings import Experiment
 from tidegate.jobs import SPARSE, events, job
+from tidegate.jobs.sample import brevity
 from tidegate.kafka import connector
 from tidegate.kafka.options import resolve
 from tidegate.kafka.process import ProducerSpec
@@ -73,6 +74,8 @@ class _SparkRun:
     def _go(self, folder: Path) -> None:
         e = self._experiment
         with ExitStack() as end:
+            if e.sample and (text := brevity(events(**e.event_options()))):
+                self._say(text)
             topic = end.enter_context(self._topic()) if e.kafka else None
             place = e.master or "an embedded cluster"
             self._say(f"starting Spark on {place} with {e.first} executor{'s' if e.first > 1 else ''}")
@@ -92,7 +95,8 @@ class _SparkRun:
         assert e.kafka
         kind = events(**e.event_options())
         given = resolve(e.kafka.options)
-        topic = Topic(e.kafka.bootstrap, e.kafka.topic, kind.schema, job(e.job).events in SPARSE, given)
+        sparse = bool(e.sample) or job(e.job).events in SPARSE
+        topic = Topic(e.kafka.bootstrap, e.kafka.topic, kind.schema, sparse, given)
         feed = KafkaFeed(topic, e.max_batch_records, e.kafka.patience, self._say)
         feed.use(e.partition_count, make=e.kafka.produce)
         if e.kafka.produce:

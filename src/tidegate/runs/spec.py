@@ -41,7 +41,10 @@ class RunSpec:
     versions and of plug-ins that are gone can still be shown. `Experiment` is one that was checked and can be started.
     """
 
+    #: a name, or a Python file with a query of one's own
     job: str = ""
+    #: a file with records for that query, its columns of times and shifted keys (`jobs.sample.Sample.name`)
+    sample: str = ""
     workload: str | None = None
     #: seed and noise (a share of the rate) of the workload; None for the seed it is documented with
     workload_seed: int | None = None
