@@ -18,7 +18,7 @@ from tidegate.cli.backtest import backtest
 from tidegate.cli.calibrate import calibrate, record, validate
 from tidegate.cli.compare import compare
 from tidegate.cli.console import AsJson, Output, complain, out, print_json
-from tidegate.cli.kafka import broker, produce
+from tidegate.cli.kafka import broker, produce, sample
 from tidegate.cli.policies import policies
 from tidegate.cli.profile import profile
 from tidegate.cli.run import demo, run
@@ -67,6 +67,7 @@ for _command in (
     workloads,
     trace,
     produce,
+    sample,
     broker,
 ):
     app.command()(_command)

@@ -1,4 +1,4 @@
-"""`tidegate broker` and `tidegate produce`: a local Kafka broker, and a load for it."""
+"""`tidegate broker`, `produce` and `sample`: a local Kafka broker, a load for it, and records of a topic as a file."""
 
 from __future__ import annotations
 
@@ -107,6 +107,44 @@ def produce(
         raise typer.Exit(1)
     if stop.is_set():
         raise typer.Exit(130)
+
+
+def sample(
+    topic: Annotated[str, typer.Argument(help="topic whose records are JSON objects")],
+    to: Annotated[Path, typer.Option("--to", "-o", help="Parquet file to write")] = Path("sample.parquet"),
+    records: Annotated[str, typer.Option(help="how many, like 100k; the last ones of each partition")] = "100k",
+    bootstrap: Annotated[str, typer.Option(help="address of the broker")] = BOOTSTRAP,
+    patience: Annotated[str, typer.Option(help="how long to wait for the broker to answer")] = "30s",
+    kafka_option: KafkaOption = None,
+    kafka_config: KafkaConfig = None,
+    output: AsJson = Output.text,
+) -> None:
+    """Save records of a Kafka topic as a sample for your own query.
+
+    [bold]tidegate sample orders --records 200k -o orders.parquet[/bold]
+    [bold]tidegate run --app orders.py --sample orders.parquet --event-time at[/bold]
+    """
+    import pyarrow.parquet  # noqa: PLC0415
+
+    from tidegate import kafka  # noqa: PLC0415
+    from tidegate.kafka.options import resolve  # noqa: PLC0415
+    from tidegate.kafka.sample import read_sample  # noqa: PLC0415
+
+    options = resolve(kafka_options(kafka_option, kafka_config))
+    kafka.wait_for_broker(bootstrap, amounts.duration(patience), say, options)
+    table = read_sample(bootstrap, topic, round(amounts.count(records)), options, say)
+    try:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        pyarrow.parquet.write_table(table, to)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {to}: {error.strerror or error}") from None
+    columns = ", ".join(f"{field.name} {field.type}" for field in table.schema)
+    text = f"{to}: {table.num_rows:,} records of {topic}: {columns}"
+    show(
+        output,
+        {"file": str(to), "topic": topic, "records": table.num_rows, "columns": table.column_names},
+        escape(text),
+    )
 
 
 class Teller:
