@@ -1,0 +1,84 @@
+"""Carries out the phases of a capacity search on a deployment, real or simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tidegate.core import Batch, Decision, Lever, Observation, QueryEnded, QueryFailed, Target
+from tidegate.deployment.port import Deployment
+from tidegate.planner.phases import Measurement, Phase, Probe
+from tidegate.planner.whole_batches import measurement
+from tidegate.workloads import Constant
+
+#: seconds between two observations
+PERIOD = 1.0
+#: seconds for which a load lasts longer than its phase, whenever the next one is offered
+SLACK = 120.0
+#: triggers' worth of records that wait even if nothing is left over: one arrives while the other is processed
+USUAL_WAIT = 2.0
+
+
+class Testbed:
+    """A deployment whose load changes while it runs, with a fixed number of executors."""
+
+    __test__ = False  # its name begins as pytest's classes do
+
+    def __init__(self, deployment: Deployment, executors: int, trigger: float) -> None:
+        self._deployment, self._executors, self._trigger = deployment, executors, trigger
+        self._batches: list[Batch] = []
+        self._last: Observation | None = None
+
+    def measure(self, phase: Phase) -> Measurement:
+        clock = self._deployment.clock
+        start = clock.now()
+        try:
+            observed = self._carry_out(phase)
+        except (QueryFailed, QueryEnded) as error:
+            return Measurement(clock.now() - start, failure=str(error) or "the query ended")
+        end = clock.now()
+        begin = end - phase.observation if isinstance(phase, Probe) else start
+        shown = measurement(self._batches, begin, end, phase.rate)
+        return replace(
+            shown,
+            seconds=end - start,
+            state_rows=observed[-1].state_rows if observed else None,
+            driver_share=_driver_share(observed),
+        )
+
+    def _carry_out(self, phase: Phase) -> list[Observation]:
+        """The observations of the part that is measured."""
+        if Lever.BATCH_LIMIT in self._deployment.engine.levers and phase.batch_limit:
+            target = Target(self._executors, batch_limit=phase.batch_limit)
+            self._deployment.engine.scale(Decision(target, "limit of the phase"))
+        if not isinstance(phase, Probe):
+            return self._offer(phase.rate, phase.seconds)
+        self._offer(phase.cooldown_rate, phase.cooldown, until_idle=True)
+        self._offer(phase.rate, phase.injection - phase.observation)
+        return self._offer(phase.rate, phase.observation)
+
+    def _offer(self, rate: float, seconds: float, *, until_idle: bool = False) -> list[Observation]:
+        clock = self._deployment.clock
+        self._deployment.offer(Constant(seconds + SLACK, rate))
+        end = clock.now() + seconds
+        observed = []
+        while clock.now() < end:
+            clock.sleep_until(min(end, clock.now() + PERIOD))
+            obs = self._deployment.engine.observe()
+            self._batches += obs.batches
+            observed.append(obs)
+            if until_idle and obs.batches and (obs.backlog or 0.0) <= USUAL_WAIT * rate * self._trigger:
+                break
+        # older batches are not looked at again
+        del self._batches[:-1000]
+        return observed
+
+
+def _driver_share(observed: Sequence[Observation]) -> float | None:
+    """The share of a cycle in which a batch ran, but not even the busiest executor worked."""
+    shares = []
+    for obs in observed:
+        busy = [sample.busy for sample in obs.per_executor if sample.busy is not None]
+        if busy and obs.batch_duration is not None and obs.trigger:
+            shares.append(max(0.0, min(1.0, obs.batch_duration / obs.trigger) - max(busy)))
+    return sum(shares) / len(shares) if shares else None
