@@ -11,6 +11,7 @@ from tidegate.experiment import Experiment
 from tidegate.planner.estimate import CapacityEstimate, Ending
 from tidegate.planner.estimator import CapacitySearch
 from tidegate.planner.search_settings import SHORT
+from tidegate.planner.verdict import Limit
 from tidegate.profiling.testbed import Testbed
 from tidegate.sim.batch_model import BatchModel, text
 
@@ -39,9 +40,9 @@ def test_what_two_executors_can_do(tmp_path: Path) -> None:
 
 
 def test_a_driver_that_takes_most_of_a_batch_is_named_as_the_limit(tmp_path: Path) -> None:
-    slow = BatchModel("slow", fixed=4.0, overhead=0.0, cost=1e-4, tasks=8, cold=0.0, noise=0.0)
+    slow = BatchModel("slow", fixed=2.8, overhead=0.0, cost=1e-4, tasks=8, cold=0.0, noise=0.0)
     estimate = found(tmp_path, slow, warmup_rate=5_000.0)
-    assert estimate.ending is Ending.DRIVER
+    assert estimate.limit is Limit.DRIVER
     assert estimate.lower_bound_only
 
 
