@@ -84,10 +84,11 @@ def _log_likelihood(outcome: Outcome, x: Array, noise: float, threshold: float) 
     if outcome.reached <= 0 or outcome.reached >= (1 - threshold) * outcome.rate:
         return _with_lapse(1 - sustained)
     distance = x - math.log(outcome.reached)
+    hint: Array = 1 / (1 + (distance / HINT) ** 2)
     if outcome.reached > ALMOST * outcome.rate:
-        return _with_lapse(np.exp(-0.5 * (distance / noise) ** 2))
-    hint: Array = _with_lapse(1 - sustained) - np.log1p((distance / HINT) ** 2)
-    return hint
+        measured: Array = np.log(LAPSE * hint + (1 - LAPSE) * np.exp(-0.5 * (distance / noise) ** 2))
+        return measured
+    return _with_lapse(1 - sustained) + np.log(hint)
 
 
 def _with_lapse(likelihood: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -26,7 +26,11 @@ class Ending(Enum):
 
 
 #: how a search ends that has converged, by what limited the rate
-BY_LIMIT = {Limit.SOURCE: Ending.SOURCE, Limit.DRIVER: Ending.DRIVER, Limit.MACHINE: Ending.MACHINE}
+BY_LIMIT: Mapping[Limit | None, Ending] = {
+    Limit.SOURCE: Ending.SOURCE,
+    Limit.DRIVER: Ending.DRIVER,
+    Limit.MACHINE: Ending.MACHINE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +68,9 @@ class CapacityEstimate:
         end = f"after {self.probes} probes in {units.clock(self.seconds)}: {self.ending.value}"
         if self.rate is None:
             return f"no sustainable rate {end}"
+        least = "at least " if self.lower_bound_only else ""
         low, high = (units.count(value) for value in self.interval)
-        return (
-            f"{'at least ' if self.lower_bound_only else ''}{units.count(self.rate)} records/s ({low} to {high}) {end}"
-        )
+        return f"{least}{units.count(self.rate)} records/s ({low} to {high}) {end}"
 
 
 def undisputed(outcomes: Sequence[Outcome]) -> tuple[float, float | None]:

@@ -23,15 +23,16 @@ COOLDOWN_SHARE = 0.05
 
 
 class CapacitySearch:
-    """`warmup_rate` should be more than the query can process, best two or three times as much: a lower one takes more
-    warm-up windows, a higher one leaves a backlog.
+    """`warmup_rate` should be up to three times what the query can process. With less, the warm-up takes one more
+    window for each time it has to be doubled. With far more, the first batch of a micro-batch engine takes minutes, as
+    it has all records of a trigger interval.
 
     >>> search = CapacitySearch(warmup_rate=2500.0)
     >>> for phase in search:
     ...     processed = min(phase.rate, 1000.0)  # a query that processes 1000 records/s
     ...     search.tell(Measurement(phase.seconds, phase.rate, processed))
     >>> print(search.estimate())
-    1 k records/s (990 to 1.04 k) after 2 probes in 4:00: the estimate is as precise as required
+    1 k records/s (990 to 1.02 k) after 2 probes in 4:00: the estimate is as precise as required
 
     It always ends, whatever is told: after `failures` failed phases, `probes` probes, or `budget` seconds. A probe that
     would exceed the budget is not begun.
@@ -111,7 +112,7 @@ class CapacitySearch:
 
     def _plan_probe(self, evidence: Evidence) -> Phase | Ending:
         if evidence.converged:
-            return BY_LIMIT.get(evidence.limit, Ending.CONVERGED) if evidence.limit else Ending.CONVERGED
+            return BY_LIMIT.get(evidence.limit, Ending.CONVERGED)
         probe = self._probe(evidence)
         if probe.rate < LEAST_RATE:
             return Ending.NOTHING_SUSTAINED

@@ -12,6 +12,8 @@ from tidegate.planner.verdict import Limit, Outcome
 
 #: quantile of the capacity that is probed while nothing was sustained, and with the last probe of a budget
 CAUTIOUS, LAST = 0.25, 0.05
+#: share by which the next target is at least below the first that failed; doubled each time
+RETREAT = 0.02
 #: ends of the interval that contains the capacity with a probability of 90 %
 LOW, HIGH = 0.05, 0.95
 
@@ -69,8 +71,14 @@ class Evidence:
         if not self.failed:
             return min(MOST, self.settings.growth * self._highest_sustained.rate)
         if not self.sustained:
-            return self.belief.quantile(LAST if last else CAUTIOUS)
+            return min(self.belief.quantile(LAST if last else CAUTIOUS), self._retreat)
         return self.belief.median
+
+    @property
+    def _retreat(self) -> float:
+        """Far enough below the lowest failure to get away from wrong hints: 2 %, 4 %, 8 %, up to a half."""
+        share = RETREAT * 2.0 ** (len(self.probes) - 1)
+        return min(outcome.rate for outcome in self.probes) * (1 - min(0.5, share))
 
     @property
     def limit(self) -> Limit | None:

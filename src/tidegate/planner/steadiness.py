@@ -6,8 +6,9 @@ because a single one varies with the machine.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, variance
 
 from tidegate.planner.phases import Measurement
 
@@ -15,8 +16,9 @@ from tidegate.planner.phases import Measurement
 def is_steady(windows: Sequence[Measurement], group: int, change: float) -> bool:
     """Whether the last `group` windows differ from as many before them by at most `change`, in throughput and state.
 
-    Windows in which no batch finished do not count, and one in which nothing was processed is not steady. State is only
-    looked at if all windows know it.
+    Throughput may also differ by its standard error, as on a noisy machine it always does. Windows in which no batch
+    finished do not count, and one in which nothing was processed is not steady. State is only looked at if all windows
+    know it.
 
     >>> windows = [Measurement(15.0, processed_rate=rate) for rate in (60.0, 80.0, 95.0, 99.0, 100.0, 101.0)]
     >>> is_steady(windows[:4], 2, 0.05), is_steady(windows, 2, 0.05)  # 70 -> 97, then 97 -> 100.5
@@ -26,7 +28,19 @@ def is_steady(windows: Sequence[Measurement], group: int, change: float) -> bool
     rates = [window.processed_rate or 0.0 for window in measured[-2 * group :]]
     if len(rates) < 2 * group or not all(rates):
         return False
-    return _close(fmean(rates[:group]), fmean(rates[group:]), change) and _state_is_steady(measured, group, change)
+    return _throughput_is_steady(rates[:group], rates[group:], change) and _state_is_steady(measured, group, change)
+
+
+def _throughput_is_steady(before: Sequence[float], after: Sequence[float], change: float) -> bool:
+    difference = abs(fmean(after) - fmean(before))
+    return difference <= max(change * fmean(before), _standard_error(before, after))
+
+
+def _standard_error(before: Sequence[float], after: Sequence[float]) -> float:
+    """Of the difference of two means; 0 if a single window says nothing about it."""
+    if len(before) < 2:
+        return 0.0
+    return math.sqrt((variance(before) + variance(after)) / len(before))
 
 
 def _state_is_steady(windows: Sequence[Measurement], group: int, change: float) -> bool:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from tidegate.planner.phases import MOST, Measurement, WarmUp
+from tidegate.planner.phases import LEAST_RATE, MOST, Measurement, WarmUp
 from tidegate.planner.search_settings import SearchSettings
 from tidegate.planner.steadiness import is_steady
 from tidegate.planner.verdict import Limit, Outcome, outcomes
@@ -87,11 +87,12 @@ class WarmUpSeries:
 
     @property
     def overload(self) -> tuple[Outcome, ...]:
-        """The highest rate as the first that was not sustained, if the steady query processed less or failed at it."""
-        if self.fatal is not None:
-            return (Outcome(self.fatal, False, 0.0, Limit.FAILURE),)
+        """The first rates that were not sustained: the highest, if the steady query processed less, and a fatal one."""
         shown = outcomes(self.highest, self.windows[-1], self.settings)
-        return tuple(replace(outcome, reached=self.accepted) for outcome in shown if not outcome.sustained)
+        bounds = [replace(outcome, reached=self.accepted) for outcome in shown if not outcome.sustained]
+        if self.fatal is not None:
+            bounds.append(Outcome(self.fatal, False, 0.0, Limit.FAILURE))
+        return tuple(bounds)
 
     def add(self, window: Measurement) -> None:
         # a driver that reports no time must not make a warm-up endless
@@ -104,17 +105,17 @@ class WarmUpSeries:
     def retreat(self) -> None:
         """Begin again at half the rate, as the query did not survive this one."""
         self.seconds += self.settings.window
-        self.fatal, self.rate, self.fixed = self.rate, self.rate / 2, True
+        self.fatal, self.rate, self.fixed = self.rate, max(LEAST_RATE, self.rate / 2), True
         self.windows.clear()
 
     def _adapt(self, window: Measurement, processed: float) -> None:
         shown = outcomes(self.rate, window, self.settings)
         self.overloaded = self.overloaded or any(not outcome.sustained for outcome in shown)
-        if self.overloaded:
+        if self.overloaded and processed:
             wanted = 2 * processed - (window.backlog_end or 0.0) / self.settings.window
-            self.rate = min(max(wanted, LEAST_SHARE * processed), self.highest) or self.rate
-        elif shown and self.rate * self.settings.growth <= MOST:
-            self.rate *= self.settings.growth
+            self.rate = max(wanted, LEAST_SHARE * processed, LEAST_RATE)
+        elif shown and not self.overloaded:
+            self.rate = min(MOST, self.rate * self.settings.growth)
 
     def _rates(self) -> list[float]:
         return [window.processed_rate for window in self.windows if window.processed_rate is not None]

@@ -29,6 +29,8 @@ def measurement(batches: Sequence[Batch], begin: float, end: float, offered_rate
     if len(inside) < 2:
         return Measurement(end - begin, offered_rate)
     first, last = inside[0], inside[-1]
+    if last.planned <= first.planned:
+        return Measurement(end - begin, offered_rate)
     half = len(inside) // 2
     return Measurement(
         end - begin,
