@@ -114,6 +114,19 @@ def test_of_large_state_a_few_partitions_move_per_batch_and_it_is_said(bench: Be
     assert (two.uneven, two.kinds()) == ("", ["StateMoving", "StateSpread"])
 
 
+def test_large_state_moves_no_faster_if_it_is_looked_at_several_times_before_a_batch(bench: Benches) -> None:
+    stores = Stores(*"111111")
+    two = bench(stores, "1", "2", seconds=2.0, rate=100.0)
+    two.spreader.note(1200)
+    two.batch()
+    for _ in range(2 * TRIES):
+        two.spreader._turn(ended=False)
+    assert len(stores.placed) == 1
+    assert two.kinds() == ["StateMoving"]
+    two.batch()
+    assert len(stores.placed) == 2
+
+
 def test_how_much_moves_per_batch_follows_the_rate_at_which_state_was_last_loaded(bench: Benches) -> None:
     two = bench(Stores(*"111111"), "1", "2", seconds=2.0, rate=100.0)
     two.spreader.note(1200, rate=200.0)  # measured: two partitions of 200 bytes in 2 s
@@ -137,6 +150,8 @@ def test_large_state_leaves_over_several_batches(bench: Benches) -> None:
     two.spreader.note(400)
     assert not two.spreader.release(["2"])
     assert stores.at == ["1", "1", "1", "2"]
+    assert not two.spreader.release(["2"])  # no batch has loaded it yet
+    two.spreader._turn(ended=True)
     assert two.spreader.release(["2"])
     assert stores.at == ["1"] * 4
 

@@ -10,14 +10,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from tidegate.capacity.placement import Move, affordable, moves, portion
 from tidegate.cluster.executors import Executor
 from tidegate.cluster.jvm import JvmError
-from tidegate.cluster.state_stores import Stores, counted
+from tidegate.cluster.state_stores import Group, Stores, counted
 from tidegate.core import Event
-from tidegate.spark.placement import Move, affordable, moves, portion
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +66,8 @@ class StateSpreader:
         #: partitions that were to move after the last batch, and for how many batches their number has not fallen
         self._wanted, self._stuck = 0, 0
         self._warned = False
+        #: partitions entered since the last batch, by group and executor: what the next batch loads
+        self._entered: dict[Group, Counter[str]] = {}
         #: a turn is made by this thread at the end of a batch, or by the actuator's before executors go
         self._turning = threading.Lock()
         #: whether executors have come since the last batch
@@ -160,8 +163,10 @@ class StateSpreader:
         if not staying or (present == settled and not leaving and self._batches < LOOK):
             return 0
         self._batches = 0
+        if ended:
+            self._entered.clear()
         held, wanted, due, rest = self._move(staying, leaving)
-        if wanted or ended:
+        if due or ended:
             self._conclude(present, held, wanted, due)
         with self._state.lock:
             self._state.leaving &= {executor.id for executor in listed}
@@ -181,9 +186,12 @@ class StateSpreader:
             held = dict(counted([place[0] for place in holders]))
             every = moves(holders, slots)
             first = sorted(every, key=lambda move: not leaving & set(holders[move.partition]))
-            now = portion(first, affordable(self._partition_bytes(group.partitions), self._seconds, self._rate))
+            each = affordable(self._partition_bytes(group.partitions), self._seconds, self._rate)
+            entered = self._entered.setdefault(group, Counter())
+            now = portion(first, each, entered)
             for move in now:
                 self._stores.place(group, move.partition, move.executor, hosts[move.executor])
+                entered[move.executor] += 1
             wanted, due = wanted + len(every), due + len(now)
             rest += _bound(set(first) - set(now), holders, leaving)
             self._told_ceiling(len(staying), sum(slots.values()), group.partitions)
