@@ -212,7 +212,7 @@ def test_scores_hold_every_value_of_the_result() -> None:
     assert {key.partition(".")[0] for key in scores} == {
         *("run", "status", "job", "workload", "policy", "engine", "mode", "source", "seed", "options", "duration"),
         *("offered", "verified", "processed", "lost", "latency", "slo", "workers", "rescales", "backlog"),
-        *("throughput", "convergence", "recovery", "provision", "oracle", "cost", "rerun_tasks"),
+        *("throughput", "convergence", "recovery", "provision", "oracle", "cost", "rerun_tasks", "spread"),
     }
     assert (scores["offered"], scores["duration"], scores["latency.p99"]) == ("50,000", "1:40", "6.000 s")
     assert (scores["workers.seconds"], scores["workers.seen_seconds"]) == ("1,754", "1,700")
