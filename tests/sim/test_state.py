@@ -126,8 +126,19 @@ def test_a_hot_partition_bounds_what_executors_can_do() -> None:
     assert hot.batch_time(8000, 4) == pytest.approx(1 + 0.5 + 6 * 0.65)  # the best there could be
 
 
-def test_other_partitions_than_those_that_were_recorded_are_taken_for_even() -> None:
-    assert replace(STATEFUL, shares=(0.9, 0.1)).weights() == (0.125,) * 8
+def test_another_number_of_partitions_has_the_same_distribution() -> None:
+    # the larger half has nine tenths of the records
+    assert sorted(replace(STATEFUL, shares=(0.1, 0.9)).weights()) == pytest.approx([0.025] * 4 + [0.225] * 4)
+    assert STATEFUL.weights() == (0.125,) * 8
+
+
+@given(st.lists(st.floats(0.01, 1.0), min_size=1, max_size=12), st.integers(1, 40))
+def test_shares_add_up_to_all_records_whatever_their_number(parts: list[float], tasks: int) -> None:
+    shares = tuple(part / sum(parts) for part in parts)
+    weights = replace(STATEFUL, shares=shares, tasks=tasks).weights()
+    assert len(weights) == tasks
+    assert sum(weights) == pytest.approx(1.0, abs=1e-6)
+    assert min(weights) >= 0
 
 
 def test_starts_vary_between_what_was_seen_and_are_the_same_for_a_seed() -> None:

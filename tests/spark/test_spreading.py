@@ -180,11 +180,35 @@ def test_what_never_stays_is_given_up_until_the_executors_change(bench: Benches)
     assert two.kinds() == ["StateMoving", "StateUneven"]
     assert two.uneven == ""
     looks = stores.looks
-    two.batch()
+    for _ in range(LOOK + 2):
+        two.batch()
     assert stores.looks == looks
     two.executors.append(executor("3"))
     two.batch()
     assert stores.looks == looks + 1
+
+
+def test_what_moves_about_at_random_is_given_up_too(bench: Benches) -> None:
+    stores = Stores(*"11111111")
+    two = bench(stores, "1", "2")
+    for batch in range(2 * TRIES):
+        two.batch()
+        stores.at = ["1" if k <= 4 + batch % 3 else "2" for k in range(8)]  # Spark runs tasks where a slot is free
+    assert two.kinds()[-1] == "StateUneven"
+    assert two.uneven == ""
+
+
+def test_state_that_moves_again_after_it_was_even_is_not_given_up(bench: Benches) -> None:
+    stores = Stores(*("1" * 30))
+    two = bench(stores, "1", "2", seconds=1.0, rate=1.0)
+    two.spreader.note(30)
+    for _ in range(20):
+        two.batch()
+    stores.at = ["1"] * 30
+    for _ in range(LOOK + 16):
+        two.batch()
+    assert "StateUneven" not in two.kinds()
+    assert sorted(stores.at) == ["1"] * 15 + ["2"] * 15
 
 
 def test_more_executors_than_partitions_are_told_once_with_the_number_that_helps(bench: Benches) -> None:

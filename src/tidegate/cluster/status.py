@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,6 +70,22 @@ def shares_of(tasks: Sequence[Mapping[str, Any]], count: int) -> tuple[float, ..
     if len(read) != count or not whole:
         return ()
     return tuple(round(read[index] / whole, 5) for index in sorted(read))
+
+
+def until_batch(jobs: Sequence[Mapping[str, Any]], batch: int) -> list[Mapping[str, Any]]:
+    """Those of a micro-batch and of earlier ones. A job that broadcasts a table has ended long before the others of its
+    batch, so that the last jobs to have ended may be of a batch that is still running.
+
+    >>> jobs = [{"jobId": id, "description": f"q<br/>batch = {batch}"} for id, batch in ((1, 4), (2, 4), (3, 5))]
+    >>> [job["jobId"] for job in until_batch(jobs, 4)]
+    [1, 2]
+    """
+    return [job for job in jobs if (number := _batch_of(job)) is None or number <= batch]
+
+
+def _batch_of(job: Mapping[str, Any]) -> int | None:
+    said = re.search(r"batch = (\d+)", str(job.get("description") or ""))
+    return int(said.group(1)) if said else None
 
 
 def of_last_batch(jobs: Sequence[Mapping[str, Any]]) -> set[int]:

@@ -20,7 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib.resources import files
+from itertools import accumulate
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from tidegate.core import InvalidInput, UnknownName, check, parameter
@@ -30,6 +32,8 @@ from tidegate.core.reading import parse_json, read_text, shown
 TEXTS = frozenset({"job", "origin"})
 #: keys that are lists of numbers, with the largest value
 LISTS = {"shares": 1.0, "startups": 86_400.0, "colds": 86_400.0}
+#: what models had before state partitions had shares
+FORMER = "skew"
 #: a partition that exceeds the mean of the others so many times is hot: it bounds the number of executors that help
 HOT = 3.0
 #: bounds of a model: a day, and what no cluster has
@@ -103,8 +107,12 @@ class BatchModel:
         return -(-slots // self.cores)
 
     def weights(self) -> tuple[float, ...]:
-        """The share of each state partition; equal ones if the experiment has other partitions than the recordings."""
-        return self.shares if len(self.shares) == self.tasks else (1 / self.tasks,) * self.tasks
+        """The share of each state partition. For another number of them than was recorded, they are distributed alike:
+        more partitions divide the load of the large ones, but a single hot key would stay as it is.
+        """
+        if len(self.shares) in (0, self.tasks):
+            return self.shares or (1 / self.tasks,) * self.tasks
+        return _resampled(self.shares, self.tasks)
 
     def free(self, executors: int) -> tuple[float, float]:
         """Seconds of the first stage without records, and for each record."""
@@ -171,6 +179,25 @@ class BatchModel:
         return limit / max(trigger, self.batch_time(limit, executors))
 
 
+@cache
+def _resampled(shares: tuple[float, ...], count: int) -> tuple[float, ...]:
+    """So many shares with the same distribution, in an order drawn once.
+
+    >>> sorted(_resampled((0.5, 0.25, 0.25), 2), reverse=True), sorted(_resampled((0.75, 0.25), 4))
+    ([0.625, 0.375], [0.125, 0.125, 0.375, 0.375])
+    """
+    ranked = sorted(shares, reverse=True)
+    cumulative = [0.0, *accumulate(ranked)]
+
+    def until(share: float) -> float:
+        """Of the records, what the largest such share of the partitions has."""
+        place = min(int(share * len(ranked)), len(ranked) - 1)
+        return cumulative[place] + (share * len(ranked) - place) * ranked[place]
+
+    parts = [round(until((k + 1) / count) - until(k / count), 9) for k in range(count)]
+    return tuple(Random(0).sample(parts, count))
+
+
 def quantile_of(values: Sequence[float], quantile: float, usual: float) -> float:
     """Interpolated between evenly spaced quantiles.
 
@@ -198,8 +225,10 @@ def parse(found: str, place: str) -> BatchModel:
 
 
 def _model(values: dict[str, Any], place: str) -> BatchModel:
-    known = {one.name: one for one in fields(BatchModel)}
+    known = {field.name: field for field in fields(BatchModel)}
     for key, value in values.items():
+        if key == FORMER:
+            raise InvalidInput(f"{place}: a model of an earlier version, with {key}: fit it again, with calibrate")
         if key not in known:
             raise UnknownName(f"key of the model {place}", key[:60], known)
         if key in TEXTS and not isinstance(value, str):

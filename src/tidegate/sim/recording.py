@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tidegate.core import InvalidInput, Observation, Tick
+from tidegate.core import InvalidInput, Observation, OperatorSample, Tick
 from tidegate.core.checked_fields import CheckedFields, number
 from tidegate.core.reading import parse_json, read_text, shown
 from tidegate.runs import RunSpec
@@ -238,11 +238,13 @@ def _layout(observations: Sequence[Observation]) -> StageLayout:
         return StageLayout()
     count = round(median(len(stages) for stages in staged))
     usual = [stages for stages in staged if len(stages) == count]
-    work = [(stages[0].busy or 0.0, sum(stage.busy or 0.0 for stage in stages)) for stages in usual]
+    # a join reads its streams in stages of their own; only those from its shuffle on run where the state is
+    keyed = max((k for stages in usual for k, stage in enumerate(stages) if stage.shares), default=1)
+    work = [(_busy(stages[:keyed]), _busy(stages)) for stages in usual]
     passed = [
-        stages[1].rate_in / stages[0].rate_in
+        (stages[keyed].rate_in or 0.0) / stages[0].rate_in
         for stages in usual
-        if len(stages) > 1 and stages[0].rate_in and stages[1].rate_in
+        if len(stages) > keyed and stages[0].rate_in and stages[keyed].rate_in
     ]
     return StageLayout(
         tasks=max(stage.parallelism for stages in usual for stage in stages),
@@ -253,6 +255,10 @@ def _layout(observations: Sequence[Observation]) -> StageLayout:
         shares=_shares(stage.shares for stages in staged for stage in stages if stage.shares),
         **_state(observations),
     )
+
+
+def _busy(stages: Sequence[OperatorSample]) -> float:
+    return sum(stage.busy or 0.0 for stage in stages)
 
 
 def _shares(looks: Iterable[Sequence[float]]) -> tuple[float, ...]:

@@ -18,7 +18,8 @@ MANY = 1_000_000
 class Row:
     """A batch and its executors. `here` has the seconds of work that each executor had done by then, `coming` the times
     at which others joined while the batch was running, and `lost` tells whether some left after the previous batch.
-    `held` has the state partitions of each executor, `loads` is how many of them one had to load at most.
+    `held` has the state partitions of each executor, `loads` is how many of them one had to load at most. The records
+    of the batch came at `rate`.
     """
 
     batch: RecordedBatch
@@ -27,6 +28,7 @@ class Row:
     lost: bool
     held: tuple[tuple[int, ...], ...] = ()
     loads: int = 0
+    rate: float = 0.0
 
     @property
     def fresh(self) -> bool:
@@ -60,7 +62,8 @@ def rows_of(recording: Recording, model: BatchModel | None = None) -> list[Row]:
         if previous is not None and present:
             lost = any(life.covers(previous.planned) and not life.covers(batch.planned) for life in recording.lives)
             coming = tuple(sorted(recording.lives[k].came for k in joined))
-            rows.append(Row(batch, tuple(worked[k] for k in present), coming, lost, held, loads))
+            rate = batch.records / max(batch.planned - previous.planned, 0.001)
+            rows.append(Row(batch, tuple(worked[k] for k in present), coming, lost, held, loads, rate))
         for k in [*present, *joined]:
             worked[k] += min(batch.took, batch.planned + batch.took - recording.lives[k].came)
         previous = batch
@@ -103,7 +106,7 @@ def predicted(model: BatchModel, row: Row) -> float:
         warm, faster = came + model.cold, speed + model.speed(0.0)
         shared = min(warm, end) + max(0.0, end - warm) * speed / faster
         end, speed = max(shared, warm + task), faster
-    loading = -(-row.loads // model.cores) * model.reload if row.loads else 0.0
+    loading = -(-row.loads // model.cores) * model.loading(row.rate) if row.loads else 0.0
     return model.fixed + cold + loading + _later(model, row, speeds) + end - row.batch.planned
 
 

@@ -17,7 +17,7 @@ from tidegate.cluster.jvm import Driver
 from tidegate.cluster.jvm_shutdown import finish
 from tidegate.cluster.quota import Quotas
 from tidegate.cluster.state_stores import StateStores
-from tidegate.cluster.status import Stage, Status, of_last_batch
+from tidegate.cluster.status import Stage, Status, of_last_batch, until_batch
 from tidegate.core import (
     Batch,
     Decision,
@@ -247,7 +247,8 @@ class SparkEngine:
             self.log.idle = now
 
     def _read_stages(self) -> None:
-        jobs = self.status.finished_jobs(self._run_id, self._last_job)
+        ended = self.status.finished_jobs(self._run_id, self._last_job) or []
+        jobs = until_batch(ended, self._batches[-1].id)
         if not jobs:
             return
         self._last_job = int(jobs[-1]["jobId"])
@@ -278,7 +279,8 @@ class SparkEngine:
             self._skew.forget()
         elif self._batches and partitions:
             records = widest([stage.shuffled_by for stage in self._stages])
-            self._events += self._skew.read(now, records, partitions)
+            cores = max((executor.cores for executor in executors), default=1)
+            self._events += self._skew.read(now, records, partitions, cores)
 
     def _lost(self, now: float, executors: Sequence[Executor], requested: int) -> list[Event]:
         """Executors that disappeared although more are requested. Spark replaces them by itself."""

@@ -8,6 +8,7 @@ again is corrected after it. Nothing is left to be undone, whenever it ends.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import Counter
@@ -63,8 +64,12 @@ class StateSpreader:
         self._size: float | None = None
         #: batches since the executors changed, or since the last look
         self._batches = 0
-        #: partitions that were to move after the last batch, and for how many batches their number has not fallen
-        self._wanted, self._stuck = 0, 0
+        #: partitions that were to move after the last batch, the fewest since the executors changed, and for how many
+        #: batches that number has not fallen
+        self._wanted, self._fewest, self._stuck = 0, math.inf, 0
+        #: executors at the last turn, and those for which spreading was given up
+        self._present: frozenset[str] = frozenset()
+        self._given_up: frozenset[str] | None = None
         self._warned = False
         #: partitions entered since the last batch, by group and executor: what the next batch loads
         self._entered: dict[Group, Counter[str]] = {}
@@ -160,7 +165,10 @@ class StateSpreader:
         staying = [executor for executor in listed if executor.id not in leaving]
         present = frozenset(executor.id for executor in staying)
         self._batches += ended
-        if not staying or (present == settled and not leaving and self._batches < LOOK):
+        if present != self._present:
+            self._present, self._given_up, self._fewest, self._stuck = present, None, math.inf, 0
+        rests = self._batches < LOOK or present == self._given_up
+        if not staying or (present == settled and not leaving and rests):
             return 0
         self._batches = 0
         if ended:
@@ -194,14 +202,15 @@ class StateSpreader:
                 entered[move.executor] += 1
             wanted, due = wanted + len(every), due + len(now)
             rest += _bound(set(first) - set(now), holders, leaving)
-            self._told_ceiling(len(staying), sum(slots.values()), group.partitions)
+            self._report_ceiling(len(staying), sum(slots.values()), group.partitions)
         return held, wanted, due, rest
 
     def _partition_bytes(self, partitions: int) -> float | None:
         return None if self._size is None else self._size / partitions
 
     def _conclude(self, present: frozenset[str], held: dict[str, int], wanted: int, due: int) -> None:
-        self._stuck = self._stuck + 1 if wanted and wanted >= self._wanted > 0 else 0
+        self._stuck = 0 if wanted < self._fewest else self._stuck + 1
+        self._fewest = min(self._fewest, wanted) if wanted else math.inf
         before, self._wanted = self._wanted, wanted
         with self._state.lock:
             state = self._state
@@ -214,14 +223,14 @@ class StateSpreader:
             elif self._stuck >= TRIES:
                 text = f"{wanted} state partitions do not stay where they are placed: is spark.locality.wait 0?"
                 state.events.append(self._event("StateUneven", text))
-                state.settled, self._stuck, self._wanted = present, 0, 0
+                state.settled, self._given_up, self._wanted = present, present, 0
             else:
                 state.settled = frozenset()
                 if not before or due < wanted:
                     text = f"{_moving(due, wanted)} to other executors with the next batch"
                     state.events.append(self._event("StateMoving", text))
 
-    def _told_ceiling(self, executors: int, slots: int, partitions: int) -> None:
+    def _report_ceiling(self, executors: int, slots: int, partitions: int) -> None:
         if slots <= partitions:
             self._warned = False
         elif not self._warned:
