@@ -119,7 +119,7 @@ class Watcher:
         self.rows: list[Row] = []
         self.events: list[str] = []
         self.reruns = 0
-        watching = Watching(on_progress=self._take, spread=1e9 if budget is None else budget)
+        watching = Watching(on_progress=self._take, move_budget=1e9 if budget is None else budget)
         self.engine = SparkEngine(spark, query, watching)
         assert self.engine.actuator
         self.engine.actuator.pace = Pace(patience=PATIENCE, drain=PATIENCE)

@@ -330,6 +330,15 @@ def test_the_busiest_and_the_idlest_executor_show_an_uneven_pool() -> None:
     assert (cpu["busiest"], cpu["idlest"]) == ((None, 0.9), (None, 0.45))  # one alone is neither
 
 
+def test_state_partitions_are_drawn_where_there_are_some() -> None:
+    pool = (ExecutorSample("1", stores=6), ExecutorSample("2", stores=0), ExecutorSample("3"))
+    ticks = [Tick(seen(0, 1, 3, per_executor=pool[:1])), Tick(seen(1, 3, 3, per_executor=pool))]
+    state = values(page(run(), ticks), "state")
+    assert (state["most"], state["fewest"]) == ((None, 6), (None, 0))
+    stateless = [Tick(seen(time, 2, 2, per_executor=pool[2:] * 2)) for time in (0, 1)]
+    assert "state" not in {chart.key for chart in page(run(), stateless).charts}
+
+
 def test_the_offered_rate_of_a_long_run_keeps_its_peak() -> None:
     steps_of_a_second = {"kind": "steps", "duration": 6_000.0, "levels": [*([1.0] * 2_999), 50.0, *([1.0] * 3_000)]}
     shown = page(run(spec=replace(SPEC, workload_spec=steps_of_a_second)), long_run(6_000))

@@ -72,6 +72,13 @@ def bench() -> Iterator[Benches]:
         each.spreader.close()
 
 
+def soon(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
 def test_new_executors_get_their_share_with_the_next_batch(bench: Benches) -> None:
     stores = Stores(*"1111")
     two = bench(stores, "1")
@@ -234,13 +241,11 @@ def test_a_driver_that_does_not_answer_delays_nobody(bench: Benches) -> None:
     stores.error = JvmError("the coordinator does not answer")
     assert two.spreader.release(["2"])
     two.spreader.boundary.set()
-    deadline = time.monotonic() + 60
-    while stores.looks < 2 and time.monotonic() < deadline:
-        time.sleep(0.002)
+    soon(lambda: stores.looks >= 2)
     stores.error = None
     two.spreader.release(())
-    two.batch()  # and its thread goes on
-    assert stores.at == ["1", "2"]
+    two.spreader.boundary.set()  # and its thread goes on
+    soon(lambda: stores.at == ["1", "2"])
 
 
 def test_executors_that_come_between_two_batches_are_used_by_the_next(bench: Benches) -> None:
@@ -249,10 +254,7 @@ def test_executors_that_come_between_two_batches_are_used_by_the_next(bench: Ben
     two.batch()
     two.executors.append(executor("2"))
     two.spreader.look(two.executors)
-    deadline = time.monotonic() + 60
-    while stores.at != ["1", "2"] and time.monotonic() < deadline:
-        time.sleep(0.002)
-    assert stores.at == ["1", "2"]
+    soon(lambda: stores.at == ["1", "2"])
     two.spreader.look(two.executors)  # no batch has run on them yet: where its tasks go is not known
     two.spreader._turn(ended=False)
     assert two.uneven == "1 state partition is on its way"

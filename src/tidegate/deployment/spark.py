@@ -164,7 +164,7 @@ class SparkDeployment:
             batch_limit=feed if isinstance(feed, Embedded) else None,
             maximum=e.maximum,
             keep_observed=True,
-            spread=e.slo / 2 if e.spread else None,
+            move_budget=e.slo / 2 if e.spread else None,
         )
         return SparkEngine(self.host.spark, self.query, watching)
 
@@ -286,3 +286,5 @@ def _until_bound(host: SparkHost, deployment: SparkDeployment, few: Experiment) 
         deployment.offer(few.load())
         time.sleep(1)
         deployment.query.processAllAvailable()
+    if host.quotas is not None and few.grace < WARM_LIMIT:
+        host.quotas.bind_now()  # also to executors that had nothing to do

@@ -79,7 +79,7 @@ class Watching:
     keep_observed: bool = False
     #: how many seconds longer a batch may take because state moves to executors that hold too little of it; None
     #: leaves state where Spark has it
-    spread: float | None = 5.0
+    move_budget: float | None = 5.0
 
 
 class SparkEngine:
@@ -142,7 +142,7 @@ class SparkEngine:
         )
 
     def _make_spreader(self, query: StreamingQuery) -> StateSpreader | None:
-        seconds = self._watching.spread
+        seconds = self._watching.move_budget
         if seconds is None or not self._watching.active:
             return None
         return StateSpreader(StateStores(self._spark, query), self.status.executors, seconds)
