@@ -1,9 +1,9 @@
 """What it costs to move state of a gigabyte: all of it in one batch, or a few partitions per batch.
 
-    python benchmarks/large_state.py [--gigabytes 1.2] [--partitions 12] [--quota 0.5] [--trigger 4] [--json FILE]
+    python benchmarks/large_state.py [--gigabytes 1.2] [--partitions 12] [--quota 0.5] [--budgets 0 0.5]
 
 A deduplication of random keys of 256 bytes is filled by large batches, then goes on at a low rate. It is scaled 1 -> 2
--> 1 executors: with the whole state moving at once, with a budget of seconds per batch, and at once again with
+-> 1 executors: with the whole state moving at once, with budgets of seconds per batch, and at once again with
 changelog checkpointing. The longest batch of a move is given beside the settled one before it.
 
 Exit code 1 if a task ran again or the state did not become even.
@@ -37,7 +37,7 @@ ROW = 256
 FILL = 300_000
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 #: batches before and after each rescale
-CALM = 5
+CALM = 8
 #: seconds after which a step has failed
 PATIENCE = 900.0
 
@@ -119,7 +119,7 @@ class Watcher:
         self.rows: list[Row] = []
         self.events: list[str] = []
         self.reruns = 0
-        watching = Watching(on_progress=self._take, spread=1e9 if budget is None else budget)
+        watching = Watching(on_progress=self._take, move_budget=1e9 if budget is None else budget)
         self.engine = SparkEngine(spark, query, watching)
         assert self.engine.actuator
         self.engine.actuator.pace = Pace(patience=PATIENCE, drain=PATIENCE)
@@ -192,10 +192,12 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=4_000, help="records of a batch once the state is filled")
     parser.add_argument("--quota", type=float, default=0.5)
     parser.add_argument("--trigger", type=float, default=4.0)
-    parser.add_argument("--budget", type=float, default=2.5)
+    parser.add_argument("--budgets", nargs="*", type=float, default=[0, 0.5], help="seconds per batch; 0: all at once")
+    parser.add_argument("--changelog", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
-    conditions: list[tuple[bool, float | None]] = [(False, None), (False, given.budget), (True, None)]
+    conditions: list[tuple[bool, float | None]] = [(False, budget or None) for budget in given.budgets]
+    conditions += [(True, None)] if given.changelog else []
     moves: list[Move] = []
     reruns = 0
     with tempfile.TemporaryDirectory(prefix="tidegate-large-") as work:

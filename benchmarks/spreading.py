@@ -4,8 +4,8 @@
 
 A query runs at a constant rate on the embedded cluster, 1 -> 2 -> 4 -> 2 executors, a rescale after some batches. New
 executors start without a quota, as compiling under one would take minutes, and get it with the third batch that they
-are there. Busy shares are those of the task slots: in the third batch, and as means over those after it, which are
-settled. For comparison, the same query is started on 2 and on 4 executors that are there already.
+are there (`--warm`). Busy shares are those of the task slots: in the third batch, and as means over those after it,
+which are settled. For comparison, the same query is started on 2 and on 4 executors that are there already.
 
 Exit code 1 if a task ran again or a batch failed.
 """
@@ -30,8 +30,14 @@ from tidegate.deployment.spark import SparkDeployment, SparkHost, spark_host, wa
 from tidegate.experiment import Experiment
 
 STEPS = (1, 2, 4, 2)
-#: batches that executors run before their quota begins to hold
-WARM = 3
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Batches that executors run before their quota begins to hold, and those that are measured after them."""
+
+    warm: int
+    settled: int
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ def means(shares: Sequence[dict[str, float]]) -> tuple[float, ...]:
     return tuple(statistics.mean(each.get(executor, 0.0) for each in shares) for executor in shares[-1])
 
 
-def measure(watcher: Watcher, executors: int, batches: int, *, scale: bool) -> Step:
+def measure(watcher: Watcher, executors: int, phases: Phases, *, scale: bool) -> Step:
     e, engine = watcher.deployment.experiment, watcher.deployment.engine
     asked, there, after, longest, reruns = time.time(), 0.0, [], 0.0, None
     if scale:
@@ -114,14 +120,14 @@ def measure(watcher: Watcher, executors: int, batches: int, *, scale: bool) -> S
         print(
             f"  {executors}: batch {batch.id} {took:.1f} s, {' '.join(f'{s:.2f}' for s in shares.values())}", flush=True
         )
-        if len(after) == WARM and watcher.deployment.host.quotas:
+        if len(after) == phases.warm and watcher.deployment.host.quotas:
             watcher.deployment.host.quotas.bind_now()
-        if len(after) == batches:
-            settled = statistics.median(took for took, _ in after[WARM:])
-            mean = means([shares for _, shares in after[WARM:]])
+        if len(after) == phases.warm + phases.settled:
+            settled = statistics.median(took for took, _ in after[phases.warm :])
+            mean = means([shares for _, shares in after[phases.warm :]])
             return Step(
                 e.job, e.spread, executors, not scale, settled, longest, there - asked,
-                uneven(after[WARM - 1][1].values()), uneven(mean), mean, obs.rerun_tasks - (reruns or 0),
+                uneven(after[2][1].values()), uneven(mean), mean, obs.rerun_tasks - (reruns or 0),
             )  # fmt: skip
     raise AssertionError("a query has no last batch")
 
@@ -139,7 +145,7 @@ def close(watcher: Watcher) -> None:
         print("   ", event)
 
 
-def run(first: Experiment, batches: int, spreads: tuple[bool, ...]) -> list[Step]:
+def run(first: Experiment, phases: Phases, spreads: tuple[bool, ...]) -> list[Step]:
     steps = []
     with tempfile.TemporaryDirectory(prefix="tidegate-spreading-") as work, spark_host(first, Path(work)) as host:
         warm_up(host, first)
@@ -147,13 +153,13 @@ def run(first: Experiment, batches: int, spreads: tuple[bool, ...]) -> list[Step
         for spread in spreads:
             watcher = deployed(host, replace(first, spread=spread))
             for number, executors in enumerate(STEPS):
-                steps.append(measure(watcher, executors, batches, scale=number > 0))
+                steps.append(measure(watcher, executors, phases, scale=number > 0))
             close(watcher)
             for executors in (4, 2, 1) if spread else (1,):
                 resize(host, first, executors)
                 if executors > 1:
                     watcher = deployed(host, replace(first, initial=executors))
-                    steps.append(measure(watcher, executors, batches, scale=False))
+                    steps.append(measure(watcher, executors, phases, scale=False))
                     close(watcher)
     return steps
 
@@ -187,7 +193,10 @@ def main() -> int:
     parser.add_argument("--quota", type=float, default=0.3)
     parser.add_argument("--trigger", type=float, default=4.0)
     parser.add_argument("--partitions", type=int, default=12)
-    parser.add_argument("--batches", type=int, default=8, help="after each rescale")
+    parser.add_argument(
+        "--warm", type=int, default=3, help="batches before the quota holds for new executors, at least 3"
+    )
+    parser.add_argument("--batches", type=int, default=6, help="settled batches, after those")
     parser.add_argument("--only", choices=["spread", "plain"])
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
@@ -198,7 +207,7 @@ def main() -> int:
             job=job, workload="constant", duration=36_000, peak=rate, trigger=given.trigger, maximum=4,
             partitions=given.partitions, quota=given.quota, grace=1e6, mode="active", verify=False, slo=10,
         )  # fmt: skip
-        steps += run(first, given.batches, spreads)
+        steps += run(first, Phases(given.warm, given.batches), spreads)
         show(steps)
     if given.json:
         plain: list[dict[str, Any]] = [asdict(step) for step in steps]

@@ -79,6 +79,7 @@ def test_a_run_has_its_names_and_the_figures(tmp_path: Path) -> None:
         options={},
         duration=600.0,
         offered=60_000,
+        spread=True,
     )
     assert replace(first, figures=None) == lead
     assert first.figures is not None

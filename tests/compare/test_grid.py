@@ -117,6 +117,12 @@ def test_what_only_a_run_that_was_started_has_is_no_key(name: str, value: Any) -
         made({**SMALL, "jobs": [{"name": "q1", name: value}]})
 
 
+@pytest.mark.parametrize("engine", ["sim", "spark"])
+def test_sparks_own_allocation_leaves_state_where_spark_has_it(engine: str) -> None:
+    both = made({**SMALL, "policies": ["ds2", "spark-dra"], "run": {"engine": engine}})
+    assert {cell.policy: cell.experiment.spread for cell in both} == {"ds2": True, "spark-dra": False}
+
+
 def test_failures_on_spark_are_refused_with_the_place() -> None:
     with pytest.raises(InvalidInput, match=r"^x.toml: run: failures are those of a simulator"):
         made({**SMALL, "run": {"engine": "spark", "failures": ["45m"]}})

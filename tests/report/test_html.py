@@ -3,7 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from bokeh.models.glyphs import Scatter
@@ -11,7 +11,9 @@ from bokeh.models.glyphs import Scatter
 from tidegate.core import Decision, Event, Observation, Step, Tick
 from tidegate.report import RunPage, page, render, write
 from tidegate.report.charts import figures
+from tidegate.report.frame import WRITERS
 from tidegate.report.html import _legend
+from tidegate.report.view import Unit
 from tidegate.runs import RunResult, RunSpec
 from tidegate.score.figures import AgainstOracle, Figures, Latency, Rescales, Slo, Throughput
 from tidegate.store import Run
@@ -234,3 +236,7 @@ def test_an_interrupted_run_says_so(ticks: list[Tick]) -> None:
 def test_write_makes_the_folders_and_takes_any_iterable(tmp_path: Path) -> None:
     path = write(run(), iter(TICKS), tmp_path / "deep" / "report.html")
     assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_every_unit_of_a_chart_can_be_written() -> None:
+    assert {*get_args(Unit)} <= {*WRITERS}

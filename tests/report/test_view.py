@@ -212,7 +212,7 @@ def test_scores_hold_every_value_of_the_result() -> None:
     assert {key.partition(".")[0] for key in scores} == {
         *("run", "status", "job", "workload", "policy", "engine", "mode", "source", "seed", "options", "duration"),
         *("offered", "verified", "processed", "lost", "latency", "slo", "workers", "rescales", "backlog"),
-        *("throughput", "convergence", "recovery", "provision", "oracle", "cost", "rerun_tasks"),
+        *("throughput", "convergence", "recovery", "provision", "oracle", "cost", "rerun_tasks", "spread"),
     }
     assert (scores["offered"], scores["duration"], scores["latency.p99"]) == ("50,000", "1:40", "6.000 s")
     assert (scores["workers.seconds"], scores["workers.seen_seconds"]) == ("1,754", "1,700")
@@ -328,6 +328,15 @@ def test_the_busiest_and_the_idlest_executor_show_an_uneven_pool() -> None:
     cpu = values(page(run(), ticks), "cpu")
     assert cpu["cpu"] == (0.9, pytest.approx(0.6))
     assert (cpu["busiest"], cpu["idlest"]) == ((None, 0.9), (None, 0.45))  # one alone is neither
+
+
+def test_state_partitions_are_drawn_where_there_are_some() -> None:
+    pool = (ExecutorSample("1", stores=6), ExecutorSample("2", stores=0), ExecutorSample("3"))
+    ticks = [Tick(seen(0, 1, 3, per_executor=pool[:1])), Tick(seen(1, 3, 3, per_executor=pool))]
+    state = values(page(run(), ticks), "state")
+    assert (state["most"], state["fewest"]) == ((None, 6), (None, 0))
+    stateless = [Tick(seen(time, 2, 2, per_executor=pool[2:] * 2)) for time in (0, 1)]
+    assert "state" not in {chart.key for chart in page(run(), stateless).charts}
 
 
 def test_the_offered_rate_of_a_long_run_keeps_its_peak() -> None:

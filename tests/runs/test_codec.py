@@ -113,6 +113,7 @@ RESULT = RunResult(
     profiling=ProfilingCost(seconds=4200.0, worker_seconds=12_600.0, points=10),
     late=(LateStretch(start=60.0, seconds=15.0), LateStretch(start=300.0, seconds=5.0)),
     stored="20240101-120001",
+    spread=True,
     error="the query failed",
 )
 
@@ -176,7 +177,7 @@ def test_keys_of_a_result_are_those_of_before_and_the_version() -> None:
         "processed lost latency slo workers rescales backlog throughput convergence recovery provision oracle cost"
         " rerun_tasks"
     )
-    some = "kafka sink profiling late stored error"
+    some = "kafka sink profiling late stored error spread"
     found = encode(RESULT)
     assert found.keys() == {*lead.split(), *figures.split(), "verified", *some.split(), "version"}
     assert found["latency"] == {"mean": 29.0, "p50": 30.0, "p95": 55.0, "p99": 59.0, "max": 60.0}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,17 +36,27 @@ KNOWN = BatchModel(
 )
 
 
-def ticks(model: BatchModel, workload: Shape, policy: str, executors: int) -> list[Tick]:
+#: two thirds of the work where the state is, one of its partitions with twice the records of the others
+STATEFUL = replace(
+    KNOWN, stages=2, tasks=8, first=0.33, shares=(0.11, 0.11, 0.23, *(0.11,) * 5), reload=0.5, state=20.0, young=0.0,
+    cold=1.0, cost=2e-4,
+)  # fmt: skip
+
+
+def ticks(model: BatchModel, workload: Shape, policy: str, executors: int, *, spread: bool = True) -> list[Tick]:
     arrivals = Cumulative.of(workload)
-    running = MicroBatchEngine(model, Query(4.0, limit=16 * workload.highest()), arrivals, executors, seed=3)
+    query = Query(4.0, limit=16 * workload.highest(), spread=spread)
+    running = MicroBatchEngine(model, query, arrivals, executors, seed=3)
     options = {"down-window": 40.0} if policy == "hpa-cpu" else {"executors": executors}
     return list(ticks_of(running, autoscaler(policy, Limits(1, 4), options), running, period=1.0))
 
 
-def recorded(model: BatchModel, name: str, policy: str = "hpa-cpu", executors: int = 1) -> Recording:
+def recorded(
+    model: BatchModel, name: str, policy: str = "hpa-cpu", executors: int = 1, *, spread: bool = True
+) -> Recording:
     workload = named(name, 300.0, 9000.0)
-    spec = RunSpec(job="q", trigger=4.0, peak=9000.0, start=0.0, workload_spec=workload.spec())
-    return record(f"{name}-{policy}", spec, ticks(model, workload, policy, executors))
+    spec = RunSpec(job="q", trigger=4.0, peak=9000.0, start=0.0, workload_spec=workload.spec(), spread=spread)
+    return record(f"{name}-{policy}", spec, ticks(model, workload, policy, executors, spread=spread))
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +72,40 @@ def test_a_model_that_was_simulated_is_found_again(runs: list[Recording]) -> Non
     assert found.model.batch_time(2_000, 4) == pytest.approx(KNOWN.batch_time(2_000, 4), rel=0.05)
     assert (found.model.tasks, found.model.startup) == (12, 5.0)
     assert found.model.cpu == pytest.approx(KNOWN.cpu, abs=0.05)
+
+
+@pytest.fixture(scope="module")
+def stateful() -> list[Recording]:
+    """With the state spread, and one without."""
+    return [
+        recorded(STATEFUL, "cosine"),
+        recorded(STATEFUL, "random"),
+        recorded(STATEFUL, "tide"),
+        recorded(STATEFUL, "steps", spread=False),
+    ]
+
+
+def test_a_model_with_state_is_found_again(stateful: list[Recording]) -> None:
+    assert [one.spread for one in stateful] == [True, True, True, False]
+    found = fit(stateful)
+    assert found.error < 0.03
+    model = found.model
+    assert sorted(model.shares) == pytest.approx(sorted(STATEFUL.shares), abs=0.01)
+    assert model.reload == pytest.approx(STATEFUL.reload, abs=0.25)
+    assert (model.state, model.row_bytes) == (pytest.approx(20.0, rel=0.2), pytest.approx(100.0, rel=0.2))
+    assert model.batch_time(20_000, 2) == pytest.approx(STATEFUL.batch_time(20_000, 2), rel=0.05)
+    for run in (stateful[0], stateful[3]):
+        for name, figure in check(STATEFUL, run).figures.items():
+            assert abs(figure.error) < 0.07, (run.name, name)
+
+
+def test_what_was_not_spread_is_not_predicted_as_if_it_were() -> None:
+    light = replace(STATEFUL, cost=1e-4)  # tasks too short for Spark to run them elsewhere
+    kept = recorded(light, "steps", spread=False)
+    values = {name: getattr(kept, name) for name in Recording.__slots__}
+    wrong = Recording(**{**values, "about": {"spread": True}})
+    assert check(light, kept).batches < 0.02
+    assert check(light, wrong).batches > 0.1
 
 
 def test_a_model_tells_its_own_runs(runs: list[Recording]) -> None:

@@ -1,6 +1,6 @@
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -24,6 +24,8 @@ class Cluster:
         self.refusal: Exception | None = None
         #: the total that Spark keeps, if it shows it
         self.total: int | None = None
+        #: whether a job runs, though perhaps no task at this moment
+        self.jobs = False
 
     def executors(self) -> list[Executor]:
         self.looks += 1
@@ -37,7 +39,7 @@ class Cluster:
         return self.total
 
     def busy(self) -> bool:
-        return False
+        return self.jobs
 
     def kill(self, executors: Sequence[str]) -> None:
         self._note("kill", list(executors))
@@ -48,15 +50,29 @@ class Cluster:
         self.calls.append((what, value))
 
 
+class Keeper:
+    """State that needs so many turns to leave executors; it writes down which ones are to be empty."""
+
+    def __init__(self, turns: int = 1, **partitions: int) -> None:
+        self.turns, self.partitions = turns, {id.lstrip("e"): count for id, count in partitions.items()}
+        self.released: list[list[str]] = []
+
+    def release(self, ids: Collection[str]) -> bool:
+        self.released.append(sorted(ids))
+        return len(self.released) >= self.turns
+
+
 class Bench:
     """An actuator over a cluster, and the boundary between batches."""
 
-    def __init__(self, cluster: Cluster, requested: int | None, pace: Pace) -> None:
+    def __init__(self, cluster: Cluster, requested: int | None, pace: Pace, keeper: Keeper | None = None) -> None:
         self.cluster, self.boundary = cluster, threading.Event()
+        self.keeper = keeper or Keeper()
         self.actuator = Actuator(
             cluster,
             cluster.executors,
             self.boundary,
+            keeper=self.keeper,
             requested=requested,
             pace=pace,
         )
@@ -84,8 +100,8 @@ Benches = Callable[..., Bench]
 def bench() -> Iterator[Benches]:
     made: list[Bench] = []
 
-    def make(*executors: Executor, requested: int | None = None, **times: float) -> Bench:
-        made.append(Bench(Cluster(*executors), requested, Pace(**times)))
+    def make(*executors: Executor, requested: int | None = None, keeper: Keeper | None = None, **times: float) -> Bench:
+        made.append(Bench(Cluster(*executors), requested, Pace(**times), keeper))
         return made[-1]
 
     yield make
@@ -258,3 +274,57 @@ def test_closing_does_not_wait_for_a_boundary_and_kills_nobody(bench: Benches) -
     one.waits_for_a_boundary()
     one.actuator.close()
     assert (threads(), one.calls) == (before, [])
+
+
+def test_executors_go_when_their_state_has_left(bench: Benches) -> None:
+    three = bench(*IDLE, keeper=Keeper(turns=2, e0=1, e1=4, e2=4), patience=60)
+    three.actuator.scale(2)
+    until(lambda: three.keeper.released == [["0"]])  # it holds the fewest partitions
+    assert three.calls == []
+    three.boundary.set()
+    until(lambda: three.calls == [("kill", ["0"]), ("total", 2)])
+
+
+def test_who_was_chosen_first_goes_even_if_another_is_idle_later(bench: Benches) -> None:
+    three = bench(*IDLE, keeper=Keeper(turns=3), patience=60)
+    three.actuator.scale(2)
+    until(lambda: three.keeper.released == [["2"]])  # the youngest of equal ones
+    three.cluster.present = [*IDLE[:2], executor("2", tasks=1, added=3)]
+    three.boundary.set()
+    until(lambda: len(three.keeper.released) == 2)
+    three.cluster.present = list(IDLE)
+    three.boundary.set()
+    until(lambda: three.calls[:2] == [("kill", ["2"]), ("total", 2)])
+    assert three.keeper.released == [["2"]] * 3
+
+
+def test_executors_that_are_kept_after_all_get_state_again(bench: Benches) -> None:
+    three = bench(*IDLE, keeper=Keeper(turns=3), patience=60)
+    three.actuator.scale(1)
+    until(lambda: three.keeper.released == [["1", "2"]])
+    three.actuator.scale(2)  # while their state is leaving
+    until(lambda: three.keeper.released == [["1", "2"], ["2"]])
+    three.boundary.set()
+    until(lambda: three.calls[:2] == [("kill", ["2"]), ("total", 2)])
+
+
+def test_an_executor_that_was_emptied_and_stays_is_no_longer_kept_empty(bench: Benches) -> None:
+    three = bench(*BUSY, keeper=Keeper(turns=1), patience=60)
+    three.actuator.scale(1)
+    until(lambda: three.keeper.released == [["1", "2"]])
+    three.waits_for_a_boundary()  # all have tasks
+    three.actuator.scale(2)
+    three.cluster.present = list(IDLE)
+    until(lambda: three.calls[:2] == [("kill", ["2"]), ("total", 2)])
+    assert three.keeper.released[-1] == ["2"]
+
+
+def test_a_moment_between_two_stages_of_a_batch_is_not_quiet(bench: Benches) -> None:
+    three = bench(*IDLE, patience=60)
+    three.cluster.jobs = True
+    three.actuator.scale(1)
+    three.waits_for_a_boundary()
+    time.sleep(0.1)
+    assert three.calls == []
+    three.cluster.jobs = False
+    until(lambda: [what for what, _ in three.calls] == ["kill", "total"])

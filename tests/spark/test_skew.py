@@ -6,7 +6,9 @@ HOT = {"1": 800, "2": 100, "3": 100}
 
 
 def kinds(meter: SkewMeter, *batches: dict[str, int], partitions: dict[str, int] = EACH) -> list[str]:
-    return [event.kind for number, records in enumerate(batches) for event in meter.read(number, records, partitions)]
+    return [
+        event.kind for number, records in enumerate(batches) for event in meter.read(number, records, partitions, 1)
+    ]
 
 
 def test_records_that_are_spread_are_no_skew() -> None:
@@ -17,7 +19,7 @@ def test_records_that_are_spread_are_no_skew() -> None:
 def test_a_hot_partition_is_told_once_after_three_batches() -> None:
     meter = SkewMeter()
     assert (kinds(meter, HOT, HOT), meter.ceiling) == ([], None)
-    (event,) = meter.read(2, HOT, EACH)
+    (event,) = meter.read(2, HOT, EACH, 1)
     # the others have 50 per partition, so the hot one has 750 of 1000: 1.3 executors' worth while it is worked on
     assert event.message == "a state partition of executor 1 gets 75% of the records: more than 2 executors cannot help"
     assert (kinds(meter, HOT, HOT), meter.ceiling) == ([], 2)
@@ -59,3 +61,22 @@ def test_what_was_counted_on_other_executors_does_not_count() -> None:
 def test_one_executor_and_no_records_are_never_skewed() -> None:
     assert kinds(SkewMeter(), *[{"1": 500}] * 5, partitions={"1": 4}) == []
     assert kinds(SkewMeter(), *[dict[str, int]()] * 5) == []
+
+
+def test_a_few_records_are_never_even() -> None:
+    meter = SkewMeter()
+    assert (kinds(meter, *[{"1": 1}] * 9), meter.ceiling) == ([], None)
+    assert kinds(meter, *[{"1": 119}] * 9) == []  # 20 for each of six partitions would be enough
+    assert kinds(meter, *[{"1": 120}] * 3) == ["StateSkewed"]
+
+
+def test_another_executor_each_time_is_no_hot_partition() -> None:
+    other = {"1": 100, "2": 800, "3": 100}
+    assert kinds(SkewMeter(), *[HOT, other] * 5) == []
+
+
+def test_an_executor_with_more_cores_works_on_others_meanwhile() -> None:
+    meter = SkewMeter()
+    for batch in range(3):
+        meter.read(batch, {"1": 400, "2": 50, "3": 50}, {"1": 1, "2": 1, "3": 1}, cores=2)
+    assert meter.ceiling == 1  # 1.25 partitions' worth: two slots, which are those of one executor

@@ -72,6 +72,13 @@ def bench() -> Iterator[Benches]:
         each.spreader.close()
 
 
+def soon(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not true():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
 def test_new_executors_get_their_share_with_the_next_batch(bench: Benches) -> None:
     stores = Stores(*"1111")
     two = bench(stores, "1")
@@ -114,6 +121,19 @@ def test_of_large_state_a_few_partitions_move_per_batch_and_it_is_said(bench: Be
     assert (two.uneven, two.kinds()) == ("", ["StateMoving", "StateSpread"])
 
 
+def test_large_state_moves_no_faster_if_it_is_looked_at_several_times_before_a_batch(bench: Benches) -> None:
+    stores = Stores(*"111111")
+    two = bench(stores, "1", "2", seconds=2.0, rate=100.0)
+    two.spreader.note(1200)
+    two.batch()
+    for _ in range(2 * TRIES):
+        two.spreader._turn(ended=False)
+    assert len(stores.placed) == 1
+    assert two.kinds() == ["StateMoving"]
+    two.batch()
+    assert len(stores.placed) == 2
+
+
 def test_how_much_moves_per_batch_follows_the_rate_at_which_state_was_last_loaded(bench: Benches) -> None:
     two = bench(Stores(*"111111"), "1", "2", seconds=2.0, rate=100.0)
     two.spreader.note(1200, rate=200.0)  # measured: two partitions of 200 bytes in 2 s
@@ -137,6 +157,8 @@ def test_large_state_leaves_over_several_batches(bench: Benches) -> None:
     two.spreader.note(400)
     assert not two.spreader.release(["2"])
     assert stores.at == ["1", "1", "1", "2"]
+    assert not two.spreader.release(["2"])  # no batch has loaded it yet
+    two.spreader._turn(ended=True)
     assert two.spreader.release(["2"])
     assert stores.at == ["1"] * 4
 
@@ -165,11 +187,35 @@ def test_what_never_stays_is_given_up_until_the_executors_change(bench: Benches)
     assert two.kinds() == ["StateMoving", "StateUneven"]
     assert two.uneven == ""
     looks = stores.looks
-    two.batch()
+    for _ in range(LOOK + 2):
+        two.batch()
     assert stores.looks == looks
     two.executors.append(executor("3"))
     two.batch()
     assert stores.looks == looks + 1
+
+
+def test_what_moves_about_at_random_is_given_up_too(bench: Benches) -> None:
+    stores = Stores(*"11111111")
+    two = bench(stores, "1", "2")
+    for batch in range(2 * TRIES):
+        two.batch()
+        stores.at = ["1" if k <= 4 + batch % 3 else "2" for k in range(8)]  # Spark runs tasks where a slot is free
+    assert two.kinds()[-1] == "StateUneven"
+    assert two.uneven == ""
+
+
+def test_state_that_moves_again_after_it_was_even_is_not_given_up(bench: Benches) -> None:
+    stores = Stores(*("1" * 30))
+    two = bench(stores, "1", "2", seconds=1.0, rate=1.0)
+    two.spreader.note(30)
+    for _ in range(20):
+        two.batch()
+    stores.at = ["1"] * 30
+    for _ in range(LOOK + 16):
+        two.batch()
+    assert "StateUneven" not in two.kinds()
+    assert sorted(stores.at) == ["1"] * 15 + ["2"] * 15
 
 
 def test_more_executors_than_partitions_are_told_once_with_the_number_that_helps(bench: Benches) -> None:
@@ -195,13 +241,11 @@ def test_a_driver_that_does_not_answer_delays_nobody(bench: Benches) -> None:
     stores.error = JvmError("the coordinator does not answer")
     assert two.spreader.release(["2"])
     two.spreader.boundary.set()
-    deadline = time.monotonic() + 60
-    while stores.looks < 2 and time.monotonic() < deadline:
-        time.sleep(0.002)
+    soon(lambda: stores.looks >= 2)
     stores.error = None
     two.spreader.release(())
-    two.batch()  # and its thread goes on
-    assert stores.at == ["1", "2"]
+    two.spreader.boundary.set()  # and its thread goes on
+    soon(lambda: stores.at == ["1", "2"])
 
 
 def test_executors_that_come_between_two_batches_are_used_by_the_next(bench: Benches) -> None:
@@ -210,10 +254,7 @@ def test_executors_that_come_between_two_batches_are_used_by_the_next(bench: Ben
     two.batch()
     two.executors.append(executor("2"))
     two.spreader.look(two.executors)
-    deadline = time.monotonic() + 60
-    while stores.at != ["1", "2"] and time.monotonic() < deadline:
-        time.sleep(0.002)
-    assert stores.at == ["1", "2"]
+    soon(lambda: stores.at == ["1", "2"])
     two.spreader.look(two.executors)  # no batch has run on them yet: where its tasks go is not known
     two.spreader._turn(ended=False)
     assert two.uneven == "1 state partition is on its way"

@@ -18,7 +18,7 @@ from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
 from tidegate.cluster.jvm import Driver
 from tidegate.cluster.session import Cluster, session
-from tidegate.core import Decision, Limits
+from tidegate.core import Decision, Limits, QueryFailed
 from tidegate.kafka import Broker, connector, create_topic
 from tidegate.kafka.client import settings
 from tidegate.presets import autoscaler
@@ -78,8 +78,9 @@ CASES = [
 
 
 @contextmanager
-def running(frame: DataFrame, mode: str, folder: Path) -> Iterator[StreamingQuery]:
-    writer = frame.writeStream.format("memory").queryName("result").outputMode(mode)
+def running(frame: DataFrame, mode: str, folder: Path, sink: str = "memory") -> Iterator[StreamingQuery]:
+    """The sink `memory` keeps the result, but cannot go on from a checkpoint; `noop` can."""
+    writer = frame.writeStream.format(sink).queryName("result").outputMode(mode)
     query = writer.option("checkpointLocation", str(folder)).trigger(processingTime="1 second").start()
     try:
         yield query
@@ -230,11 +231,15 @@ def test_state_follows_the_executors_and_nothing_is_lost(
     spark: SparkSession, tmp_path: Path, eventually: Eventually, feed: Rate | Files | Topic, name: str
 ) -> None:
     build, mode = JOBS[name]
-    wait = spark.conf.get("spark.locality.wait", "3s")
+    wait = locality_wait(spark)
     with running(build(feed.records(spark)), mode, tmp_path / "checkpoint") as query:
         with closing(SparkEngine(spark, query, Watching())) as engine:
             assert engine.actuator is not None
             engine.actuator.pace = Pace(patience=600)  # however long a batch takes here
+            parts: list[float] = []
+            eventually(lambda: parts.extend(shares(engine)) or parts)
+            assert len(parts) == 4
+            assert sum(parts) == pytest.approx(1.0, abs=1e-3)
             eventually(lambda: spread_over(engine) == [4])
             engine.scale(Decision(3, "test"))
             eventually(lambda: spread_over(engine) == [1, 1, 2])
@@ -247,7 +252,76 @@ def test_state_follows_the_executors_and_nothing_is_lost(
         assert query.exception() is None
         assert len(values) > 1000
         assert result(name, spark.table("result").collect()) == expected(name, values)
-    assert spark.conf.get("spark.locality.wait", "3s") == wait
+    assert locality_wait(spark) == wait
+
+
+def shares(engine: SparkEngine) -> tuple[float, ...]:
+    """Of the records in each state partition, if this observation has them."""
+    return next((operator.shares for operator in engine.observe().operators if operator.shares), ())
+
+
+def locality_wait(spark: SparkSession) -> str:
+    return str(spark.sparkContext.getConf().get("spark.locality.wait", "3s"))
+
+
+def until_state_moves(engine: SparkEngine, executors: int, eventually: Eventually) -> None:
+    """Scale out, and wait until a first partition is on its way."""
+    assert engine.actuator is not None
+    engine.actuator.pace = Pace(patience=600)
+    eventually(lambda: spread_over(engine) == [4])
+    engine.scale(Decision(executors, "test"))
+    kinds: list[str] = []
+    eventually(lambda: kinds.extend(event.kind for event in engine.observe().events) or "StateMoving" in kinds)
+
+
+def then_all_is_even(spark: SparkSession, query: StreamingQuery, eventually: Eventually) -> None:
+    with closing(SparkEngine(spark, query, Watching())) as engine:
+        eventually(lambda: spread_over(engine) == [1, 1, 2])
+        assert engine.actuator is not None
+        engine.actuator.pace = Pace(patience=600)
+        engine.scale(Decision(1, "test"))
+        eventually(lambda: spread_over(engine) == [4])
+        assert engine.observe().rerun_tasks == 0
+
+
+#: so little time for what a batch loads that a partition moves per batch
+SLOWLY = Watching(move_budget=1e-9)
+
+
+@pytest.mark.proof
+def test_what_a_controller_leaves_in_mid_move_the_next_one_puts_right(
+    spark: SparkSession, tmp_path: Path, eventually: Eventually
+) -> None:
+    wait = locality_wait(spark)
+    with running(summed(rate(spark)), "update", tmp_path) as query:
+        with closing(SparkEngine(spark, query, SLOWLY)) as engine:
+            until_state_moves(engine, 3, eventually)
+        assert locality_wait(spark) == wait
+        then_all_is_even(spark, query, eventually)
+        values = Rate().processed(query)
+        assert result("python state", spark.table("result").collect()) == expected("python state", values)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("feed", ["files"], indirect=True)
+def test_what_a_failed_query_leaves_in_mid_move_is_put_right_when_it_is_back(
+    spark: SparkSession, tmp_path: Path, eventually: Eventually, feed: Files
+) -> None:
+    wait, checkpoint = locality_wait(spark), tmp_path / "checkpoint"
+    records = feed.records(spark)
+    value = F.when(F.col("value") < 0, F.raise_error(F.lit("not a record"))).otherwise(F.col("value")).cast("long")
+    frame = counted(records.withColumn("value", value))
+    bad = tmp_path / "records" / "bad.json"
+    with running(frame, "update", checkpoint, "noop") as query, closing(SparkEngine(spark, query, SLOWLY)) as engine:
+        until_state_moves(engine, 3, eventually)
+        bad.write_text('{"value": -1}\n')
+        eventually(lambda: not query.isActive)
+        with pytest.raises(QueryFailed, match="not a record"):
+            eventually(lambda: engine.observe() is None)
+    assert locality_wait(spark) == wait
+    bad.write_text('{"value": 0}\n')
+    with running(frame, "update", checkpoint, "noop") as query:
+        then_all_is_even(spark, query, eventually)
 
 
 @pytest.mark.proof

@@ -47,7 +47,7 @@ class Attachment:
             active=settings.active,
             maximum=scaler.limits.maximum,
             foreign=settings.foreign,
-            spread=settings.slo / 2 if settings.spread else None,
+            move_budget=settings.slo / 2 if settings.spread else None,
         )
         self._engine = SparkEngine(spark, query, watching)
         self._spec = self._new_spec()

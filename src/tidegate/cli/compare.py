@@ -203,9 +203,11 @@ def _grid(file: Path | None, flags: Mapping[str, Any], options: list[str], place
 
 def _show(outcome: Outcome, allowed: float, summary: str) -> None:
     from tidegate.cli.compare_view import legend, profiles, ratios, rows  # noqa: PLC0415
+    from tidegate.compare.differences import state_places  # noqa: PLC0415
 
     print_table(rows(outcome.runs, allowed, out.width))
-    for line in legend(allowed, ratios(outcome.runs)):
+    places = state_places(outcome.runs)
+    for line in (*legend(allowed, ratios(outcome.runs)), *([f"state: {places}"] if places else [])):
         out.print(line, style="dim", soft_wrap=True, highlight=False)
     for line in (*profiles(outcome.runs), f"{len(outcome.runs)} runs, {summary}"):
         out.print(escape(line), soft_wrap=True, highlight=False)

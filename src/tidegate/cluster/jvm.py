@@ -145,6 +145,11 @@ class Driver:
     def stage_by_executor(self, id: int, attempt: int) -> dict[str, Any]:
         return dict(self._read(self._store.executorSummary(id, attempt)))
 
+    def tasks(self, id: int, attempt: int, most: int) -> list[dict[str, Any]]:
+        """At most so many tasks of a stage, in any order."""
+        listed: list[dict[str, Any]] = self._read(self._store.taskList(id, attempt, most))
+        return listed
+
     def kill(self, executors: Sequence[str]) -> None:
         """Remove executors: where the application has decommissioning on, they finish their tasks and hand over their
         blocks first, else they are killed. This lowers the total that Spark keeps, so declare the desired total

@@ -204,6 +204,10 @@ class Quotas:
         """Cores that an executor may currently use."""
         return self.quota if executor in self._bound else float(cores)
 
+    def bound(self, executors: Iterable[str]) -> bool:
+        """Whether the quota applies to all of these."""
+        return all(executor in self._bound for executor in executors)
+
     def close(self) -> None:
         self._stop.set()
         if self._thread is not None:

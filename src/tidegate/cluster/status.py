@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,9 @@ from pyspark import SparkContext
 
 from tidegate.cluster.executors import Executor
 from tidegate.cluster.jvm import Driver, JvmError, forgotten
+
+#: tasks of a stage that are looked at one by one
+MOST_TASKS = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Stage:
     read_by: Mapping[str, int]
     #: executor id -> records read from a shuffle
     shuffled_by: Mapping[str, int] = field(default_factory=dict)
+    attempt: int = 0
 
     @classmethod
     def parse(cls, stage: Mapping[str, Any], by_executor: Mapping[str, Any]) -> Stage:
@@ -43,7 +48,44 @@ class Stage:
             cpu_time=int(stage["executorCpuTime"]) / 1e9,
             read_by={id: int(v["inputRecords"]) for id, v in by_executor.items()},
             shuffled_by={id: int(v["shuffleReadRecords"]) for id, v in by_executor.items()},
+            attempt=int(stage["attemptId"]),
         )
+
+
+def shares_of(tasks: Sequence[Mapping[str, Any]], count: int) -> tuple[float, ...]:
+    """
+    >>> def task(index, records, status="SUCCESS"):
+    ...     return {"index": index, "status": status, "taskMetrics": {"shuffleReadMetrics": {"recordsRead": records}}}
+    >>> shares_of([task(1, 30), task(0, 10), task(0, 10, "FAILED")], 2)
+    (0.25, 0.75)
+    >>> shares_of([task(1, 30)], 2)  # Spark no longer keeps all of them
+    ()
+    """
+    read: dict[int, int] = {}
+    for task in tasks:
+        metrics = task.get("taskMetrics")
+        if task["status"] == "SUCCESS" and metrics:
+            read[int(task["index"])] = int(metrics["shuffleReadMetrics"]["recordsRead"])
+    whole = sum(read.values())
+    if len(read) != count or not whole:
+        return ()
+    return tuple(round(read[index] / whole, 5) for index in sorted(read))
+
+
+def until_batch(jobs: Sequence[Mapping[str, Any]], batch: int) -> list[Mapping[str, Any]]:
+    """Those of a micro-batch and of earlier ones. A job that broadcasts a table has ended long before the others of its
+    batch, so that the last jobs to have ended may be of a batch that is still running.
+
+    >>> jobs = [{"jobId": id, "description": f"q<br/>batch = {batch}"} for id, batch in ((1, 4), (2, 4), (3, 5))]
+    >>> [job["jobId"] for job in until_batch(jobs, 4)]
+    [1, 2]
+    """
+    return [job for job in jobs if (number := _batch_of(job)) is None or number <= batch]
+
+
+def _batch_of(job: Mapping[str, Any]) -> int | None:
+    said = re.search(r"batch = (\d+)", str(job.get("description") or ""))
+    return int(said.group(1)) if said else None
 
 
 def of_last_batch(jobs: Sequence[Mapping[str, Any]]) -> set[int]:
@@ -94,6 +136,20 @@ class Status:
             if forgotten(error):
                 return None
             raise
+
+    def shares(self, stage: Stage) -> tuple[float, ...]:
+        """What each task of a stage read from a shuffle, as a share of the whole, in the order of partitions. Empty if
+        it read nothing, if Spark no longer keeps its tasks, or if they are more than a look may cost.
+        """
+        if not sum(stage.shuffled_by.values()) or stage.tasks > MOST_TASKS:
+            return ()
+        try:
+            tasks = self._driver.tasks(stage.id, stage.attempt, 2 * MOST_TASKS)
+        except JvmError as error:
+            if forgotten(error):
+                return ()
+            raise
+        return shares_of(tasks, stage.tasks)
 
     def _stage(self, id: int) -> Stage | None:
         stage = self._driver.stage(id)

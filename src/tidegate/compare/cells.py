@@ -24,6 +24,8 @@ AS_PUBLISHED = {"safe": False}
 #: default peak of the load, as a share of the capacity of the maximum number of executors
 FILLED = 0.8
 TRACE = "trace:"
+#: on Spark, this policy means Spark's own dynamic allocation: the baseline that every user has
+NATIVE = "spark-dra"
 
 #: records per second that a number of executors can process
 Capacity = Callable[[Experiment, int], float]
@@ -65,6 +67,8 @@ def _cells(grid: Grid, capacity: Capacity) -> Iterator[Cell]:
                 for seeded in seeds:
                     # an explicit seed of the workload applies to all runs
                     values = {**seeded, **common, "policy": policy.name, "options": dict(policy.values)}
+                    if policy.name == NATIVE:  # Spark leaves state where it is, in a simulation too
+                        values["spread"] = False
                     seed, first = int(seeded["seed"] or 0), seeded is seeds[0]
                     yield Cell(job.label, workload.label, policy.label, seed, Experiment(**values), first)
 

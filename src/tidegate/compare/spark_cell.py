@@ -7,14 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from tidegate.compare.cell_runner import CellResult, labelled
-from tidegate.compare.cells import Cell
+from tidegate.compare.cells import NATIVE, Cell
 from tidegate.compare.curves import curves
 from tidegate.experiment.settings import Experiment
 from tidegate.runner.spark_run import run
 from tidegate.store import Store
-
-#: in a comparison on Spark, the policy name for Spark's own dynamic allocation, the obvious baseline
-NATIVE = "spark-dra"
 
 
 def run_cell(cell: Cell, store: Path, say: Callable[[str], None]) -> CellResult:

@@ -54,6 +54,8 @@ class OperatorSample:
     #: share of time blocked on a full output, and fill level of its input queue; unknown on Spark
     backpressured: float | None = None
     queue: float | None = None
+    #: what each of its partitions read in a batch, as shares; empty where that was not looked at
+    shares: tuple[float, ...] = ()
 
 
 @fast_init

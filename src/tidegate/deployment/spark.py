@@ -38,8 +38,9 @@ from tidegate.workloads import Shape
 CALM = 10.0
 #: seconds to wait for a moment without a running batch
 QUIET = 20.0
-#: records per partition to warm up a query
+#: most records per partition to warm up a query, most seconds of the peak rate, and most seconds until the quota holds
 WARM_UP = 20_000
+WARM_LOAD, WARM_LIMIT = 60.0, 180.0
 
 
 class SparkHost:
@@ -63,6 +64,11 @@ class SparkHost:
         """Apply the quota to each executor from now on, once it is warm."""
         application = str(self.spark.sparkContext.applicationId)
         self.quotas = self._open.enter_context(quotas(application, self._quota, self._grace))
+
+    def boundless(self) -> bool:
+        """Whether the quota does not apply to all executors yet, as some have not used their grace."""
+        present = Status(self.spark.sparkContext).executors()
+        return self.quotas is not None and not self.quotas.bound(executor.id for executor in present)
 
     def settle(self, executors: int, patience: float = 120.0) -> None:
         """Go back to the executors of the start: while warming up, Spark's own allocation takes more, with which a
@@ -158,7 +164,7 @@ class SparkDeployment:
             batch_limit=feed if isinstance(feed, Embedded) else None,
             maximum=e.maximum,
             keep_observed=True,
-            spread=e.slo / 2 if e.spread else None,
+            move_budget=e.slo / 2 if e.spread else None,
         )
         return SparkEngine(self.host.spark, self.query, watching)
 
@@ -253,13 +259,32 @@ def embedded_feed(e: Experiment, file: Path) -> Embedded:
     return feed
 
 
-def warm_up(host: SparkHost, e: Experiment) -> None:
-    """Run the query on a few records, all available at once, to compile its code and to start Python workers."""
+def warm_up(host: SparkHost, e: Experiment, *, bind: bool = False) -> None:
+    """Run the query on a few records, all available at once, to compile its code and to start Python workers. With
+    `bind`, apply the quotas after that and go on until they hold for all executors, so that none is faster than later.
+    """
     neutral = replace(e, workload="constant", noise=0.0, workload_seed=None, mode="monitor", kafka=None)
-    short = replace(neutral, duration=1.0, peak=float(WARM_UP * e.partition_count), limit=0)
+    records = min(float(WARM_UP * e.partition_count), WARM_LOAD * e.peak)
+    short = replace(neutral, duration=1.0, peak=records, limit=0, trigger=0.1)
     deployment = SparkDeployment(host, short)
     try:
         deployment.start(at=time.time() - 1)
+        begun = time.monotonic()
         deployment.query.processAllAvailable()
+        if bind:
+            host.bind()
+            # what takes about a second: under a quota it takes longer
+            few = replace(short, peak=records / max(1.0, time.monotonic() - begun))
+            _until_bound(host, deployment, few)
     finally:
         deployment.close()
+
+
+def _until_bound(host: SparkHost, deployment: SparkDeployment, few: Experiment) -> None:
+    begun = time.monotonic()
+    while host.boundless() and time.monotonic() < begun + WARM_LIMIT:
+        deployment.offer(few.load())
+        time.sleep(1)
+        deployment.query.processAllAvailable()
+    if host.quotas is not None and few.grace < WARM_LIMIT:
+        host.quotas.bind_now()  # also to executors that had nothing to do

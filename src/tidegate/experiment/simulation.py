@@ -40,8 +40,11 @@ def _offered(load: Shape) -> Cumulative:
 
 
 def batch_model(e: Experiment) -> BatchModel:
-    """The model named by the experiment, or that of its job, with the experiment's partitions."""
-    return replace(model(e.model or e.job), tasks=e.partition_count)
+    """The model named by the experiment, or that of its job, with the experiment's partitions. That new executors were
+    faster, as a quota holds only after a while, is not a gain of scaling out.
+    """
+    fitted = model(e.model or e.job)
+    return replace(fitted, tasks=e.partition_count, young=max(0.0, fitted.young))
 
 
 def capacity(e: Experiment, executors: int) -> float:
@@ -77,7 +80,7 @@ def _engine_limits(e: Experiment) -> EngineLimits:
         )
     batches = batch_model(e)
     curve = [0.0, *(_highest_rate(batches, e, n) for n in range(1, e.maximum + 1))]
-    return EngineLimits(tuple(curve), startup=batches.startup, floor=batches.fixed)
+    return EngineLimits(tuple(curve), startup=batches.quickest, floor=batches.fixed)
 
 
 def _highest_rate(batches: BatchModel, e: Experiment, executors: int) -> float:
@@ -117,7 +120,7 @@ def run_length(e: Experiment) -> float:
 
 
 def _micro_batches(e: Experiment, arrivals: Cumulative) -> MicroBatchEngine:
-    query = Query(e.trigger, float(e.max_batch_records), failures=e.failures)
+    query = Query(e.trigger, float(e.max_batch_records), failures=e.failures, spread=e.spread, load_seconds=e.slo / 2)
     return MicroBatchEngine(batch_model(e), query, arrivals, e.first, seed=e.seed)
 
 

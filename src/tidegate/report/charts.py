@@ -111,7 +111,7 @@ def _top(chart: Chart) -> float:
 def _axes(plot: figure, chart: Chart, canvas: Canvas) -> None:
     time_axis(plot, canvas.scale)
     plot.yaxis.formatter = CustomJSTickFormatter(code=writer(chart.unit, "tick"))
-    whole = 1 if chart.unit == "executors" else 0
+    whole = 1 if chart.unit in ("executors", "partitions") else 0
     plot.yaxis.ticker = AdaptiveTicker(mantissas=[1, 2, 5], min_interval=whole, desired_num_ticks=5)
     # the room below zero is for marks
     plot.yaxis.bounds = plot.ygrid.bounds = (0.0, 1.12 * _top(chart))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tidegate.core import Observation, Tick
@@ -18,6 +18,7 @@ FOLDED = "mean"
 #: series of a run, in the order of the columns of its samples
 SERIES = (
     "arrived", "processed", "running", "requested", "wished", "latency", "backlog", "cpu", "busiest", "idlest",
+    "most", "fewest",
 )  # fmt: skip
 
 
@@ -88,7 +89,8 @@ def _values(obs: Observation, wish: int | None) -> tuple[float | None, ...]:
         known(obs.latency),
         known(obs.backlog),
         known(cpu(obs)),
-        *_extremes(obs),
+        *_extremes([load for load in _loads(obs) if known(load) is not None]),
+        *_extremes([executor.stores for executor in obs.per_executor if executor.stores is not None]),
     )
 
 
@@ -103,7 +105,6 @@ def _loads(obs: Observation) -> list[float]:
     return [load for load in readings if load is not None]
 
 
-def _extremes(obs: Observation) -> tuple[float | None, float | None]:
-    """CPU of the busiest and of the idlest executor, where there are several: far apart, the pool is uneven."""
-    loads = [load for load in _loads(obs) if known(load) is not None]
-    return (max(loads), min(loads)) if len(loads) > 1 else (None, None)
+def _extremes(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """The largest and the smallest value of several executors. Far apart, the pool is uneven."""
+    return (max(values), min(values)) if len(values) > 1 else (None, None)

@@ -59,6 +59,7 @@ WRITERS: Mapping[str, str] = {
     "records": "short(x)",
     "s": 'short(x) + " s"',
     "executors": "String(x)",
+    "partitions": "String(x)",
     "share": 'Math.round(x * 100) + " %"',
     "clock": "clock(x)",
     "seconds": 'Math.round(x) + " s"',

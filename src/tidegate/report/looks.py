@@ -60,6 +60,8 @@ LOOKS: Mapping[str, Look] = {
     "cpu": Look(GREEN),
     "busiest": Look(RED, "dotted", 1.5),
     "idlest": Look(BLUE, "dotted", 1.5),
+    "most": Look(RED, width=1.5, steps=True),
+    "fewest": Look(BLUE, width=1.5, steps=True),
 }
 TARGET = Look(RED, "dashed", 1.5)
 

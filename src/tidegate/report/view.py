@@ -26,7 +26,7 @@ from tidegate.store import Run
 from tidegate.workloads import Shape
 
 Values = tuple[float | None, ...]
-Unit = Literal["/s", "records", "s", "executors", "share"]
+Unit = Literal["/s", "records", "s", "executors", "share", "partitions"]
 
 #: most moments between two points at which a workload's rate is looked at, if ticks were reduced to intervals
 LOOKS = 256
@@ -176,6 +176,12 @@ def _charts(run: Run, samples: Samples) -> tuple[Chart, ...]:
             "CPU",
             "share",
             (series("cpu", "mean of the executors"), series("busiest", "busiest"), series("idlest", "idlest")),
+        ),
+        Chart(
+            "state",
+            "State partitions of an executor",
+            "partitions",
+            (series("most", "most"), series("fewest", "fewest")),
         ),
     )
     with_values = (_without_empty_series(chart) for chart in charts)

@@ -82,10 +82,9 @@ class _SparkRun:
             host = end.enter_context(spark_host(e, folder, {**self._jars(), **e.allocation()}))
             end.callback(self._say, "stopping Spark")
             self._say("warming up")
-            warm_up(host, e)
+            warm_up(host, e, bind=True)
             if e.mode == "native":
                 host.settle(e.first)
-            host.bind()
             self._stream(host, topic)
 
     @contextmanager

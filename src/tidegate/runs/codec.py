@@ -30,7 +30,7 @@ T = TypeVar("T", RunSpec, RunResult)
 #: of the JSON that is written; what earlier versions wrote is read
 VERSION = 1
 #: left out of the JSON where they are None
-OPTIONAL = frozenset({"kafka", "sink", "profiling", "late", "stored", "error"})
+OPTIONAL = frozenset({"kafka", "sink", "profiling", "late", "stored", "error", "spread"})
 WORDS: Mapping[Any, str] = {
     bool: "true or false",
     str: "text",

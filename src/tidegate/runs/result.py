@@ -81,6 +81,8 @@ class RunResult:
     #: its id in the store, where the run is known by another name here
     stored: str | None = None
     error: str | None = None
+    #: whether state was spread over the executors; None where that is not known, or where none is simulated
+    spread: bool | None = None
 
     @classmethod
     def of(cls, run: str, status: str, spec: RunSpec) -> RunResult:
@@ -96,4 +98,5 @@ class RunResult:
             source=spec.source,
             seed=spec.seed,
             options=dict(spec.options),
+            spread=None if spec.engine == "operators" else spec.spread and spec.mode == "active",
         )

@@ -15,9 +15,9 @@ from tidegate.core import InvalidInput
 from tidegate.score.latency import LatencyDistribution
 from tidegate.score.trace import Cumulative, Finished
 from tidegate.sim.batch_model import BatchModel, Query
-from tidegate.sim.fit import predicted, rows_of
 from tidegate.sim.microbatch import MicroBatchEngine
 from tidegate.sim.recording import Recording
+from tidegate.sim.rows import predicted, rows_of
 
 Array = npt.NDArray[np.float64]
 #: seconds over which throughput is compared
@@ -92,7 +92,14 @@ def play(model: BatchModel, recording: Recording, arrivals: Cumulative) -> Batch
     first = recording.batches[0]
     phase = first.planned if len(recording.batches) < 2 else _phase(recording)
     warm = max((-life.came for life in recording.lives), default=0.0)
-    query = Query(recording.trigger, recording.limit, phase=phase, drain=recording.until, worked=max(0.1, warm))
+    query = Query(
+        recording.trigger,
+        recording.limit,
+        phase=phase,
+        drain=recording.until,
+        worked=max(0.1, warm),
+        spread=recording.spread,
+    )
     engine = MicroBatchEngine(noiseless, query, arrivals, max(1, recording.executors(first.planned)))
     engine.begin(first.planned)
     for time, executors in recording.changes():
@@ -133,7 +140,8 @@ def _figures(run: BatchTimes, arrivals: Cumulative, until: float) -> Iterable[fl
 
 
 def _batch_error(model: BatchModel, recording: Recording) -> float:
-    adapted, rows = replace(model, tasks=recording.layout.tasks), rows_of(recording)
+    adapted = replace(model, tasks=recording.layout.tasks)
+    rows = rows_of(recording, adapted)
     if not rows:
         raise InvalidInput(f"validate {recording.name}: need a batch with executors after the first one, it has none")
     return median(abs(predicted(adapted, row) / row.batch.took - 1) for row in rows)

@@ -1,8 +1,9 @@
 """Fits the `BatchModel` of a job to recordings of real runs.
 
-The duration of each batch is predicted from its records and from the executors that ran it, with their ages, including
-those that joined in the middle. The fit minimises a soft sum of squares of ln(predicted / measured). Errors are
-relative, so short batches weigh as much as long ones, and outliers such as JVM pauses weigh little.
+The duration of each batch is predicted from its records and from the executors that ran it, with their ages and the
+state they hold, including those that joined in the middle. The fit minimises a soft sum of squares of ln(predicted /
+measured). Errors are relative, so short batches weigh as much as long ones, and outliers such as JVM pauses weigh
+little.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from scipy.optimize import least_squares
 
 from tidegate.core import InvalidInput
 from tidegate.sim.batch_model import BatchModel
-from tidegate.sim.recording import Lifetime, RecordedBatch, Recording
+from tidegate.sim.recording import Recording
+from tidegate.sim.rows import Row, predicted, rows_of
 
 Array = npt.NDArray[np.float64]
 
@@ -29,6 +31,8 @@ ENOUGH, APART = 20, 2.0
 FITTED = ("fixed", "overhead", "cost", "young", "fade")
 #: step and range, in seconds, of the search for the time that a change of executors adds
 SECOND, LONGEST = 0.25, 60.0
+#: quantiles of start-up and warm-up times, and fewest times for them
+QUANTILES, FEWEST = 5, 3
 #: deviation of ln(predicted / measured) from which errors count linearly
 SOFT = 0.2
 
@@ -46,7 +50,15 @@ class Fit:
 def fit(recordings: Sequence[Recording]) -> Fit:
     """Fits a single model to recordings of one job under the same conditions."""
     _check(recordings)
-    rows = [row for recording in recordings for row in rows_of(recording)]
+    found = _fitted(recordings, [row for recording in recordings for row in rows_of(recording)])
+    if found.model.stateful and not all(recording.spread for recording in recordings):
+        # where Spark left state depends on how long tasks took, which is better known now
+        rows = [row for recording in recordings for row in rows_of(recording, found.model)]
+        found = _fitted(recordings, rows)
+    return found
+
+
+def _fitted(recordings: Sequence[Recording], rows: Sequence[Row]) -> Fit:
     steady = [row for row in rows if row.steady]
     if len(steady) < ENOUGH:
         job, changes = recordings[0].job, len(rows) - len(steady)
@@ -85,8 +97,19 @@ def _with_changes(base: BatchModel, rows: Sequence[Row]) -> BatchModel:
     """Estimates the time that changes of executors add. There are few of them, and a robust fit would treat them as
     outliers, so each is chosen separately as the value with the smallest median error.
     """
-    cold = _best(base, "cold", [row for row in rows if row.fresh or row.coming])
-    return _best(cold, "reload", [row for row in rows if row.lost and not (row.fresh or row.coming)])
+    changed = [row for row in rows if row.fresh or row.coming]
+    loading = _best(base, "reload", [row for row in rows if row.loads and not (row.fresh or row.coming)])
+    cold = _best(loading, "cold", changed)
+    each = sorted(_best(loading, "cold", [row]).cold for row in changed)
+    return replace(cold, colds=_quantiles(each))
+
+
+def _quantiles(values: Sequence[float]) -> tuple[float, ...]:
+    """From the tenth to the ninetieth of a hundred, so that the largest of many is no outlier."""
+    if len(values) < FEWEST:
+        return ()
+    points = [(place + 0.5) / QUANTILES for place in range(QUANTILES)]
+    return tuple(round(float(value), 2) for value in np.quantile(values, points))
 
 
 def _best(base: BatchModel, name: str, rows: Sequence[Row]) -> BatchModel:
@@ -122,65 +145,14 @@ def _check(recordings: Sequence[Recording]) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A batch and its executors. `here` has the seconds of work that each executor had done by then, `coming` the times
-    at which others joined while the batch was running, and `lost` tells whether some left after the previous batch.
-    """
-
-    batch: RecordedBatch
-    here: tuple[float, ...]
-    coming: tuple[float, ...]
-    lost: bool
-
-    @property
-    def fresh(self) -> bool:
-        """Whether one of the executors runs its first tasks."""
-        return min(self.here) == 0
-
-    @property
-    def steady(self) -> bool:
-        return not (self.fresh or self.coming or self.lost)
-
-
-def rows_of(recording: Recording) -> list[Row]:
-    """All batches but the first, during which the query starts up."""
-    rows = []
-    # initial executors have been warming up until the start
-    worked = [max(0.0, -life.came) for life in recording.lives]
-    previous: RecordedBatch | None = None
-    for batch in recording.batches:
-        present = [k for k, life in enumerate(recording.lives) if life.covers(batch.planned)]
-        joined = [k for k, life in enumerate(recording.lives) if _joins(recording, batch, life, len(present))]
-        if previous is not None and present:
-            lost = any(life.covers(previous.planned) and not life.covers(batch.planned) for life in recording.lives)
-            coming = tuple(sorted(recording.lives[k].came for k in joined))
-            rows.append(Row(batch, tuple(worked[k] for k in present), coming, lost))
-        for k in [*present, *joined]:
-            worked[k] += min(batch.took, batch.planned + batch.took - recording.lives[k].came)
-        previous = batch
-    return rows
-
-
-def _joins(recording: Recording, batch: RecordedBatch, life: Lifetime, count: int) -> bool:
-    """Whether an executor that registers in the middle of a batch gets tasks of that batch.
-
-    It can only take tasks of the first stage that have not started. Later stages of a stateful query run where the
-    state is.
-    """
-    layout = recording.layout
-    if layout.stages > 1:
-        return batch.planned < life.came < batch.planned + layout.first * batch.took
-    task = batch.took / math.ceil(layout.tasks / max(1, count * layout.cores))
-    return batch.planned < life.came < batch.planned + batch.took - task
-
-
 def _measured(recordings: Sequence[Recording]) -> BatchModel:
     """The parameters that were measured directly and need no fit."""
     layout = recordings[0].layout
     startups = [seconds for recording in recordings for seconds in recording.startups]
     leaves = [seconds for recording in recordings for seconds in recording.leaves]
     cpu, idle = _load([load for recording in recordings for load in recording.loads])
+    shares = next((one.layout.shares for one in recordings if len(one.layout.shares) == layout.tasks), ())
+    sizes = [(recording.layout.state, recording.layout.row_bytes) for recording in recordings]
     return BatchModel(
         recordings[0].job,
         tasks=layout.tasks,
@@ -192,6 +164,10 @@ def _measured(recordings: Sequence[Recording]) -> BatchModel:
         leave=median(leaves) if leaves else 2.0,
         cpu=cpu,
         idle=idle,
+        shares=shares,
+        startups=_quantiles(startups),
+        state=max(state for state, _ in sizes),
+        row_bytes=max(size for _, size in sizes),
     )
 
 
@@ -224,21 +200,3 @@ def _rounded(model: BatchModel) -> BatchModel:
     """Rounded to the precision of the data. Further digits would only differ between machines."""
     values: dict[str, Any] = {name: float(f"{getattr(model, name):.4g}") for name in FITTED}
     return replace(model, **values)
-
-
-def predicted(model: BatchModel, row: Row) -> float:
-    """Predicted duration of a batch in seconds: the work is done at the combined speed of its executors, which grows
-    when others join.
-    """
-    count = len(row.here)
-    empty, cost = model.parts(count)
-    work = (empty - model.fixed + cost * row.batch.records) * count  # in seconds of a warmed-up executor
-    cold = model.cold if row.fresh else 0.0
-    speed = math.fsum(model.speed(worked) for worked in row.here)
-    end = row.batch.planned + work / speed
-    for came in row.coming:
-        task = (end - row.batch.planned) / -(-model.tasks // (count * model.cores))
-        warm, faster = came + model.cold, speed + model.speed(0.0)
-        shared = min(warm, end) + max(0.0, end - warm) * speed / faster
-        end, speed = max(shared, warm + task), faster
-    return model.fixed + cold + model.reload * row.lost + end - row.batch.planned

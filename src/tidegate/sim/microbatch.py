@@ -2,20 +2,22 @@
 
 A batch starts on the grid of the trigger, or at once where the last one took longer, takes what has arrived up to a
 limit, and lasts as its `BatchModel` says. Executors come some seconds after they were asked for, in the middle of a
-batch too: what is left of it then goes faster. Those that must go get no tasks after the running batch, the youngest
-first, and are gone some seconds later. What is observed is what Tidegate's Spark engine would read from reports and
-executors, with some noise.
+batch too: what is left of its first stage then goes faster. State is moved to them before the next batch, which loads
+it. Those that must go get no tasks after the running batch, those with the least state first, and are gone some seconds
+later. What is observed is what Tidegate's Spark engine would read from reports and executors, with some noise.
 """
 
 from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from tidegate.capacity.placement import affordable
 from tidegate.core import (
     Batch,
     Decision,
@@ -30,6 +32,7 @@ from tidegate.progress import ProgressLog
 from tidegate.score.trace import Cumulative, Finished, Offered
 from tidegate.sim.batch_model import UNLIMITED, BatchModel, Query
 from tidegate.sim.pace import DRAWS, Pace, draws
+from tidegate.sim.state_placement import StatePlacement
 
 #: executors that worked for so many times `fade` are as fast as they get
 GROWN = 5.0
@@ -38,8 +41,14 @@ OLD = 600.0
 #: time after which Spark knows that an executor is gone
 NOTICED = 5.0
 LEVERS = frozenset({Lever.EXECUTORS, Lever.BATCH_LIMIT})
+#: batches from one look at the shares of state partitions to the next
+LOOK = 10
 #: plannings that the simulated reports reach back
 POINTS = 64
+
+
+#: seconds without records and per record: of the first stage, and of later stages on each executor
+Sizes = tuple[tuple[float, float], list[tuple[float, float]]]
 
 
 @dataclass(slots=True)
@@ -53,11 +62,15 @@ class Worker:
     pace: float
     mark: float
     born: float = -math.inf
+    #: its task time as a multiple of the mean, as it holds more or less state than others
+    part: float = 1.0
 
 
 @dataclass(slots=True)
 class Running:
-    """A batch that runs: its tasks are busy from `busy_from` to `busy_to`, for `share` of the slots' time."""
+    """A batch that runs: its tasks are busy from `busy_from` to `busy_to`, for `share` of the slots' time. Until
+    `free_to` there are tasks that any executor may run.
+    """
 
     planned: float
     finishes: float
@@ -68,8 +81,9 @@ class Running:
     busy_to: float
     share: float
     speed: float
-    #: how long a task takes
+    #: how long a task of the first stage takes
     task: float
+    free_to: float
 
 
 class MicroBatchEngine:
@@ -98,8 +112,12 @@ class MicroBatchEngine:
         self._leaving, self._leaves = 0, math.inf  # those that must go, and when they are gone
         self._young_until = -math.inf
         self._cold = False  # whether an executor has had no task yet
-        self._changed = 0.0  # seconds that the next batch takes longer
-        self._sizes: dict[int, tuple[float, float]] = {}
+        self._loads = 0  # partitions that an executor loads in the next batch
+        self._changed = False  # whether the executors are others than state was placed on
+        self._loading = False  # whether the running batch loads state
+        self._placed = False  # whether state was placed for the next batch
+        self._records = 0.0  # of the last batch
+        self._sizes: Sizes | None = None  # until the executors or their state change
         self._running: Running | None = None
         self._event = query.phase
         self._spent = 0.0  # task time of one executor, of finished batches
@@ -115,6 +133,11 @@ class MicroBatchEngine:
         self._done_at: list[tuple[float, float, float, float]] = []
         for _ in range(executors):
             self._add(-OLD, query.worked)
+        self._weights = model.weights()
+        self._state = (
+            StatePlacement(model.tasks, self._slots(self._workers), follow=query.spread) if model.stateful else None
+        )
+        self._changed = False
 
     # the clock
 
@@ -166,7 +189,7 @@ class MicroBatchEngine:
         for _ in range(min(-missing, len(self._coming))):
             self._coming.pop()
         if missing > 0:
-            self._come([self.time + self._model.startup] * missing)
+            self._come([self.time + self._model.starting(self._quantile()) for _ in range(missing)])
         if self._running is None:
             self._shrink(self.time)
 
@@ -218,12 +241,14 @@ class MicroBatchEngine:
             pause=log.pause,
             ceiling=None if last is None else self._model.ceiling,
             state_rows=round(self._model.state * (rate or 0.0)) if self._model.state else None,
+            state_bytes=round(self._bytes()) if self._model.state else None,
             rerun_tasks=self._reruns,
             per_executor=self._samples(now, cycle),
-            operators=self._operators(cycle),
+            operators=self._operators(cycle, fresh),
             batch_limit=self._limit,
             batches=fresh,
             events=events,
+            uneven=self._uneven(),
         )
 
     def finished(self) -> Finished:
@@ -246,18 +271,33 @@ class MicroBatchEngine:
         used = self._used(max(time, 0.0))
         self._workers.append(Worker(str(self._made), time, pace, used, used - worked))
         self._cold = self._cold or not worked
+        self._changed, self._sizes = True, None
         self._young_until = max(self._young_until, used - worked + GROWN * self._model.fade)
 
     def _come(self, times: list[float]) -> None:
         self._coming = deque(sorted([*self._coming, *times]))
 
     def _shrink(self, time: float) -> None:
-        """The youngest first."""
-        if self.requested < len(self._workers):
-            self._leaving += len(self._workers) - self.requested
-            self._leaves = time + self._model.leave
-            del self._workers[self.requested :]
-            self._changed += self._model.reload
+        """Remove those that must go, unless they hold more than the others can load with the next batch."""
+        if self.requested >= len(self._workers):
+            return
+        staying = self._staying()
+        if self._state is not None:
+            self._settle(staying)
+            gone = [worker for worker in self._workers if worker not in staying]
+            if self._query.spread and any(self._state.held(worker.id) for worker in gone):
+                return
+        self._leaving += len(self._workers) - len(staying)
+        self._leaves = time + self._model.leave
+        self._workers, self._sizes = staying, None
+
+    def _staying(self) -> list[Worker]:
+        """All but those that must go: the ones with the least state, of equal ones the youngest."""
+        state, workers = self._state, self._workers
+        if state is None or self.requested >= len(workers):
+            return workers[: self.requested]
+        ranked = sorted(workers, key=lambda worker: (-len(state.held(worker.id)), worker.added))[: self.requested]
+        return [worker for worker in workers if worker in ranked]
 
     def _fail(self, time: float) -> None:
         """An executor dies: what it had done of the running batch is done again by the others, and Spark replaces it.
@@ -267,10 +307,10 @@ class MicroBatchEngine:
         if not self._workers:
             return
         gone = self._workers.pop()
+        self._changed, self._placed, self._sizes = True, False, None
         self._events.append(Event(time, "ExecutorLost", f"executor {gone.id} is gone, {len(self._workers)} left"))
-        self._come([time + NOTICED + self._model.startup])
+        self._come([time + NOTICED + self._model.starting(self._quantile())])
         run = self._running
-        self._changed += self._model.reload
         if run is None:
             return
         self._reruns += max(1, round(self._model.tasks / (len(self._workers) + 1)))
@@ -285,7 +325,7 @@ class MicroBatchEngine:
     def _speed(self, time: float) -> float:
         """Of all executors, in executors that are not young."""
         used = self._used(time)
-        if used >= self._young_until or not self._model.young:
+        if self._grown(used):
             return float(len(self._workers))
         return math.fsum(self._model.speed(used - one.born) for one in self._workers)
 
@@ -296,22 +336,49 @@ class MicroBatchEngine:
         run, model = self._running, self._model
         if run is None or len(self._workers) > model.ceiling:
             return
-        task, span = run.task, run.busy_to - run.busy_from
-        # tasks of later stages stay where the state is
-        if time >= (run.busy_to - task if model.stages == 1 else run.busy_from + model.first * span):
+        # tasks of later stages run where their state is
+        if time >= run.free_to - run.task * (not model.stateful):
             return
         self._cold = False
-        useful, speed = self._pace.after(time, model.cold), self._speed(time)
-        left = self._pace.worth(useful, run.busy_to)
-        shared = self._pace.after(min(useful, run.busy_to), left * min(1.0, run.speed / speed))
-        own = self._pace.after(useful, task)  # the cold time is that of its first task
-        self._extend(run, max(shared, own) + (run.finishes - run.busy_to), max(speed, run.speed))
+        useful, speed = self._pace.after(time, model.warming(self._quantile())), self._speed(time)
+        left = self._pace.worth(useful, run.free_to)
+        shared = self._pace.after(min(useful, run.free_to), left * min(1.0, run.speed / speed))
+        own = self._pace.after(useful, run.task)  # the cold time is that of its first task
+        later = max(shared, own) - run.free_to
+        self._extend(run, run.finishes + later, max(speed, run.speed))
+        run.free_to += later
 
     def _extend(self, run: Running, finishes: float, speed: float) -> None:
         busy_to = finishes - (run.finishes - run.busy_to)
         span = run.busy_to - run.busy_from
         run.share = min(1.0, run.share * span / max(busy_to - run.busy_from, 1e-9) * run.speed / speed)
         run.finishes, run.busy_to, run.speed, self._event = finishes, busy_to, speed, finishes
+
+    # state
+
+    def _slots(self, workers: Sequence[Worker]) -> dict[str, int]:
+        return {worker.id: self._model.cores for worker in workers}
+
+    def _settle(self, staying: Sequence[Worker]) -> None:
+        """Place the state on these executors, as far as the next batch may load it."""
+        if self._state is None or self._placed:
+            return
+        model, size = self._model, self._bytes() / self._model.tasks
+        each = affordable(size, self._query.load_seconds, model.load_rate)
+        present = {worker.id for worker in self._workers}
+        loads = self._state.settle(self._slots(staying), present, each, model.longest_task(self._records))
+        self._loads, self._changed, self._placed, self._sizes = loads, False, True, None
+
+    def _bytes(self) -> float:
+        """Of all state, which follows the load."""
+        return self._model.partition_bytes(self._log.arrival_rate or 0.0) * self._model.tasks
+
+    def _uneven(self) -> str:
+        """What Tidegate's Spark engine says while state is not where it is to be."""
+        state = self._state
+        if state is None or not self._query.spread or not (self._changed or self._loading or not state.even):
+            return ""
+        return "state partitions are on their way"
 
     # batches
 
@@ -332,36 +399,74 @@ class MicroBatchEngine:
             self._event = self._grid(time)
             return
         self._log.plan(time, arrived)
-        fixed, tasks, speed = self._time_of(end - begin, time)
-        task = tasks / -(-self._model.tasks // (len(self._workers) * self._model.cores))
+        self._records = end - begin
+        if self._changed or (self._state is not None and not self._state.even):
+            self._settle(self._staying())
+        self._placed = False
+        fixed, first, later, speed = self._time_of(end - begin, time)
+        tasks = first + later
+        task = first / -(-self._model.tasks // (len(self._workers) * self._model.cores))
         share = min(1.0, self._work / tasks) if tasks > 0 else 0.0
         busy_from = time + fixed / 2
+        free_to = self._pace.after(busy_from, first)
         busy_to = self._pace.after(busy_from, tasks)
         self._event = busy_to + fixed / 2
-        self._running = Running(time, self._event, begin, end, arrived, busy_from, busy_to, share, speed, task)
+        self._running = Running(time, self._event, begin, end, arrived, busy_from, busy_to, share, speed, task, free_to)
         self._done = end
 
-    def _time_of(self, records: float, time: float) -> tuple[float, float, float]:
-        """Seconds without and with tasks, and the speed; `_work` is the task time of a slot in them."""
-        model, count = self._model, len(self._workers)
-        size = self._sizes.get(count)
-        if size is None:
-            empty, each = model.parts(count)
-            size = self._sizes[count] = (empty - model.fixed, each)
+    def _time_of(self, records: float, time: float) -> tuple[float, float, float, float]:
+        """Seconds without tasks, of the first stage and of later ones, and the speed; `_work` is the task time of a
+        slot in them.
+        """
+        model, executors = self._model, len(self._workers)
         speed = self._speed(time)
-        slow = count / speed
-        tasks = (size[0] + size[1] * records) * slow
-        self._work = (size[0] + model.cost * records / (count * model.cores)) * slow
-        extra, self._changed = self._changed, 0.0
+        slow = executors / speed
+        (waves, each), bounds = self._stages()
+        first, later = (waves + each * records) * slow, self._later(records, time)
+        usual = math.fsum(waves for waves, _ in bounds) / len(bounds) if bounds else 0.0
+        self._work = (waves + usual + model.cost * records / (executors * model.cores)) * slow
+        if self._loads:
+            later += -(-self._loads // model.cores) * model.loading(self._log.arrival_rate or 0.0)
+            self._loads, self._loading = 0, True
         if self._cold:
-            extra, self._cold = extra + model.cold, False
-        return model.fixed, tasks + extra, speed
+            first, self._cold = first + model.warming(self._quantile()), False
+        return model.fixed, first, later, speed
+
+    def _later(self, records: float, time: float) -> float:
+        """Seconds of later stages, which are those of the executor that takes longest for the state it holds."""
+        bounds, used = self._stages()[1], self._used(time)
+        if not bounds:
+            return 0.0
+        if self._grown(used):
+            return max(waves + each * records for waves, each in bounds)
+        speeds = [self._model.speed(used - one.born) for one in self._workers]
+        return max((waves + each * records) / speed for (waves, each), speed in zip(bounds, speeds, strict=True))
+
+    def _stages(self) -> Sizes:
+        if self._sizes is not None:
+            return self._sizes
+        model, state = self._model, self._state
+        free = model.free(len(self._workers))
+        bounds: list[tuple[float, float]] = []
+        if state is not None:
+            weights = self._weights
+            bounds = [model.bound([weights[k] for k in state.held(one.id)]) for one in self._workers]
+            whole = math.fsum(each for _, each in bounds) / len(bounds) + free[1]
+            for one, (_, each) in zip(self._workers, bounds, strict=True):
+                one.part = (free[1] + each) / whole if whole else 1.0
+        self._sizes = free, bounds
+        return self._sizes
+
+    def _grown(self, used: float) -> bool:
+        """Whether the executors are as fast as they get. Until then sizes change from batch to batch."""
+        return used >= self._young_until or not self._model.young
 
     def _finish(self, run: Running) -> None:
         time = run.finishes
         done = Batch(self._batch, run.planned, time, run.begin, run.end, run.arrived, round(run.end - run.begin))
         self._log.finish(done)
         self._running, self._batch = None, self._batch + 1
+        self._loading = False
         self._fresh.append(done)
         self._spent += (run.busy_to - run.busy_from) * run.share
         self._done_at.append((time, run.begin, run.end, time - run.planned))
@@ -377,6 +482,10 @@ class MicroBatchEngine:
 
     # what is seen
 
+    def _quantile(self) -> float:
+        """Of start-up and warm-up times; the median where nothing is left to chance."""
+        return 0.5 if not self._model.noise else 0.5 * (1 + math.erf(self._draw() / math.sqrt(2)))
+
     def _draw(self) -> float:
         k = self._next_draw
         self._next_draw = (k + 1) % DRAWS
@@ -391,7 +500,7 @@ class MicroBatchEngine:
 
     def _samples(self, now: float, cycle: float | None) -> tuple[ExecutorSample, ...]:
         model, run, last, looked, mark = self._model, self._running, self._log.batch, self._looked, self._mark
-        cores, idle, workers = model.cores, model.idle, self._workers
+        cores, idle, workers, state = model.cores, model.idle, self._workers, self._state
         active = min(cores, model.tasks) if run is not None and run.busy_from <= now < run.busy_to else 0
         rate = (last.end - last.begin) / cycle / len(workers) if last is not None and cycle and workers else None
         used, most, noise = self._used(now), min(model.cpu, 1 - idle), 1 + 0.02 * self._draw()
@@ -399,15 +508,16 @@ class MicroBatchEngine:
         for one in workers:
             added = one.added
             since, before = (looked, mark) if added <= looked else (added, one.mark)  # it was not there all the time
+            held = None if state is None else len(state.held(one.id))
             if now <= since:
-                found.append(ExecutorSample(one.id, None, cores, None, None, rate, now - added, active))
+                found.append(ExecutorSample(one.id, None, cores, None, None, rate, now - added, active, held))
                 continue
-            busy = min(1.0, noise * one.pace * (used - before) / (now - since))
-            found.append(ExecutorSample(one.id, None, cores, idle + most * busy, busy, rate, now - added, active))
+            busy = min(1.0, noise * one.pace * one.part * (used - before) / (now - since))
+            found.append(ExecutorSample(one.id, None, cores, idle + most * busy, busy, rate, now - added, active, held))
         self._mark, self._looked = used, now
         return tuple(found)
 
-    def _operators(self, cycle: float | None) -> tuple[OperatorSample, ...]:
+    def _operators(self, cycle: float | None, fresh: Sequence[Batch]) -> tuple[OperatorSample, ...]:
         last, model = self._log.batch, self._model
         if last is None or not cycle:
             return ()
@@ -418,7 +528,16 @@ class MicroBatchEngine:
         rest = busy - first
         return (
             OperatorSample("stage 0", (), model.tasks, rate, passed, first, first * model.cpu),
-            OperatorSample("stage 1", ("stage 0",), model.tasks, passed, 0.0, rest, rest * model.cpu),
+            OperatorSample(
+                "stage 1",
+                ("stage 0",),
+                model.tasks,
+                passed,
+                0.0,
+                rest,
+                rest * model.cpu,
+                shares=model.shares if any(batch.id % LOOK == 0 for batch in fresh) else (),
+            ),
         )
 
 

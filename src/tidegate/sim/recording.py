@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from tidegate.core import InvalidInput, Observation, Tick
+from tidegate.core import InvalidInput, Observation, OperatorSample, Tick
 from tidegate.core.checked_fields import CheckedFields, number
 from tidegate.core.reading import parse_json, read_text, shown
 from tidegate.runs import RunSpec
@@ -24,7 +25,7 @@ from tidegate.workloads.shape import LONGEST
 #: decimal digits of recorded times
 MILLI = 3
 #: conditions of a run that are stored with the recording
-ABOUT = ("workload", "peak", "policy", "quota", "grace", "seed", "duration")
+ABOUT = ("workload", "peak", "policy", "quota", "grace", "seed", "duration", "spread")
 
 #: most bytes, batches and executors of a recording, tasks of a stage, and records that a float counts exactly
 MOST_BYTES, MOST_BATCHES, MOST_EXECUTORS, MOST_TASKS, MOST_RECORDS = 64 << 20, 1_000_000, 100_000, 1_000_000, 2.0**53
@@ -59,7 +60,8 @@ class RecordedBatch:
 @dataclass(frozen=True, slots=True)
 class StageLayout:
     """Tasks per stage, number of stages, the share of work in the first stage, the records it passes on per record it
-    reads, and the cores of an executor.
+    reads, and the cores of an executor. `shares` is what each state partition gets of the records in a usual batch, in
+    an order drawn once; empty if unknown.
     """
 
     tasks: int = 1
@@ -67,6 +69,10 @@ class StageLayout:
     first: float = 1.0
     passed: float = 1.0
     cores: int = 1
+    shares: tuple[float, ...] = ()
+    #: state rows for each record a second, and the bytes of a row
+    state: float = 0.0
+    row_bytes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +106,11 @@ class Recording:
         points = [(0.0, 0.0), *planned]
         times, totals = zip(*points, strict=True)
         return Cumulative(np.array(times), np.maximum.accumulate(np.array(totals)))
+
+    @property
+    def spread(self) -> bool:
+        """Whether state was spread over the executors. It was not in recordings that do not say so."""
+        return bool(self.about and self.about.get("spread"))
 
     def executors(self, time: float) -> int:
         return sum(life.covers(time) for life in self.lives)
@@ -227,11 +238,13 @@ def _layout(observations: Sequence[Observation]) -> StageLayout:
         return StageLayout()
     count = round(median(len(stages) for stages in staged))
     usual = [stages for stages in staged if len(stages) == count]
-    work = [(stages[0].busy or 0.0, sum(stage.busy or 0.0 for stage in stages)) for stages in usual]
+    # a join reads its streams in stages of their own; only those from its shuffle on run where the state is
+    keyed = max((k for stages in usual for k, stage in enumerate(stages) if stage.shares), default=1)
+    work = [(_busy(stages[:keyed]), _busy(stages)) for stages in usual]
     passed = [
-        stages[1].rate_in / stages[0].rate_in
+        (stages[keyed].rate_in or 0.0) / stages[0].rate_in
         for stages in usual
-        if len(stages) > 1 and stages[0].rate_in and stages[1].rate_in
+        if len(stages) > keyed and stages[0].rate_in and stages[keyed].rate_in
     ]
     return StageLayout(
         tasks=max(stage.parallelism for stages in usual for stage in stages),
@@ -239,7 +252,33 @@ def _layout(observations: Sequence[Observation]) -> StageLayout:
         first=round(sum(first for first, _ in work) / (sum(all_ for _, all_ in work) or 1.0), 4) if count > 1 else 1.0,
         passed=round(median(passed), 6) if passed else 1.0,
         cores=max((executor.cores for obs in observations for executor in obs.per_executor), default=1),
+        shares=_shares(stage.shares for stages in staged for stage in stages if stage.shares),
+        **_state(observations),
     )
+
+
+def _busy(stages: Sequence[OperatorSample]) -> float:
+    return sum(stage.busy or 0.0 for stage in stages)
+
+
+def _shares(looks: Iterable[Sequence[float]]) -> tuple[float, ...]:
+    """The mean of the largest share, of the second, and so on. Which partition is the largest varies with the keys."""
+    ranked = [sorted(look, reverse=True) for look in looks]
+    if not ranked:
+        return ()
+    count = len(ranked[-1])
+    means = np.mean([look for look in ranked if len(look) == count], axis=0)
+    order = Random(0).sample(range(count), count)
+    return tuple(round(float(means[place]), 5) for place in order)
+
+
+def _state(observations: Sequence[Observation]) -> dict[str, float]:
+    known = [obs for obs in observations if obs.state_rows and obs.arrival_rate]
+    if not known:
+        return {}
+    rows = median(obs.state_rows / obs.arrival_rate for obs in known if obs.state_rows and obs.arrival_rate)
+    size = median((obs.state_bytes or 0) / obs.state_rows for obs in known if obs.state_rows)
+    return {"state": float(f"{rows:.4g}"), "row_bytes": float(f"{size:.4g}")}
 
 
 def text(recording: Recording) -> str:
@@ -293,6 +332,9 @@ def _check_workload(place: str, spec: Mapping[str, Any]) -> None:
 
 
 def _parse_layout(place: str, values: Mapping[str, Any] | None) -> StageLayout:
+    # recordings made before these were recorded do not have them
+    later = {"shares": [], "state": 0.0, "row_bytes": 0.0}
+    values = values if values is None else {**later, **values}
     layout = CheckedFields.of(f"{place}: layout", values, [field.name for field in fields(StageLayout)])
     return StageLayout(
         tasks=layout.whole("tasks", 1, MOST_TASKS),
@@ -300,6 +342,9 @@ def _parse_layout(place: str, values: Mapping[str, Any] | None) -> StageLayout:
         first=layout.number("first", 0.0, 1.0),
         passed=layout.number("passed", 0.0, MOST_RECORDS),
         cores=layout.whole("cores", 1, MOST_TASKS),
+        shares=tuple(number(place, "share", share, (0.0, 1.0)) for share in layout.items("shares", MOST_TASKS)),
+        state=layout.number("state", 0.0, MOST_RECORDS),
+        row_bytes=layout.number("row_bytes", 0.0, MOST_RECORDS),
     )
 
 

@@ -108,7 +108,10 @@ class Actuator:
             if executors != self._state.requested:
                 self._state.since = time.monotonic()
             self._state.requested = executors
+            applying = self._state.applying
         self._wake.set()
+        if applying:  # a scale-in that waits for the end of a batch looks again
+            self._boundary.set()
 
     def check(self, now: float, running: int) -> list[Event]:
         """Events since the last call; a request that is not met in time is reported once.
@@ -205,17 +208,22 @@ class Actuator:
             if self._closed:
                 return
             surplus = self._surplus(emptied)
-            if not surplus:  # more were requested meanwhile
-                self._keeper.release(())
+            going = [executor.id for executor in surplus]
+            if set(going) != set(emptied):  # more were requested meanwhile, and some of them stay
+                self._keeper.release(going)
         declare(self._driver, surplus, self.requested)
         with self._state.lock:
             self._state.leaving |= {executor.id for executor in surplus}
 
     def _drain(self) -> list[str]:
-        """Place the state of the executors that are to go on others, over as many batches as that takes; their ids."""
+        """Place the state of the executors that are to go on others, over as many batches as that takes; their ids.
+
+        Those that were chosen first stay chosen, as others may be idle at the end of the next batch.
+        """
         deadline = time.monotonic() + self.pace.drain
+        ids: list[str] = []
         while True:
-            ids = [executor.id for executor in self._surplus([])]
+            ids = [executor.id for executor in self._surplus(ids)]
             self._boundary.clear()
             if self._keeper.release(ids) or self._closed or time.monotonic() > deadline:
                 return ids

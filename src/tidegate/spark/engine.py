@@ -17,7 +17,7 @@ from tidegate.cluster.jvm import Driver
 from tidegate.cluster.jvm_shutdown import finish
 from tidegate.cluster.quota import Quotas
 from tidegate.cluster.state_stores import StateStores
-from tidegate.cluster.status import Stage, Status, of_last_batch
+from tidegate.cluster.status import Stage, Status, of_last_batch, until_batch
 from tidegate.core import (
     Batch,
     Decision,
@@ -39,6 +39,10 @@ from tidegate.spark.reports import ReportLog
 from tidegate.spark.skew import SkewMeter, widest
 from tidegate.spark.spreading import StateSpreader
 from tidegate.spark.stalls import StallMeter
+
+#: batches from one look at how records are distributed over partitions to the next
+LOOK = 10
+NO_SHARES: Mapping[int, tuple[float, ...]] = {}
 
 #: called with the progress report of every batch that ran
 OnProgress = Callable[[Mapping[str, Any]], None]
@@ -75,7 +79,7 @@ class Watching:
     keep_observed: bool = False
     #: how many seconds longer a batch may take because state moves to executors that hold too little of it; None
     #: leaves state where Spark has it
-    spread: float | None = 5.0
+    move_budget: float | None = 5.0
 
 
 class SparkEngine:
@@ -110,6 +114,8 @@ class SparkEngine:
         self._closed = False
         self._last_job = -1
         self._stages: list[Stage] = []
+        #: how records are distributed over partitions, by stage, and batches since that was last looked at
+        self._shares, self._unseen = NO_SHARES, LOOK
         self._reruns = 0
         self._present: set[str] = {executor.id for executor in self.status.executors()}
         #: batches and events that no observation has shown yet
@@ -136,7 +142,7 @@ class SparkEngine:
         )
 
     def _make_spreader(self, query: StreamingQuery) -> StateSpreader | None:
-        seconds = self._watching.spread
+        seconds = self._watching.move_budget
         if seconds is None or not self._watching.active:
             return None
         return StateSpreader(StateStores(self._spark, query), self.status.executors, seconds)
@@ -160,6 +166,7 @@ class SparkEngine:
         now = time.time()
         self._note_idle(now)
         executors = self.status.executors()
+        self._shares = NO_SHARES
         if self._batches:
             self._read_stages()
         running, member = len(executors), self._membership
@@ -240,7 +247,8 @@ class SparkEngine:
             self.log.idle = now
 
     def _read_stages(self) -> None:
-        jobs = self.status.finished_jobs(self._run_id, self._last_job)
+        ended = self.status.finished_jobs(self._run_id, self._last_job) or []
+        jobs = until_batch(ended, self._batches[-1].id)
         if not jobs:
             return
         self._last_job = int(jobs[-1]["jobId"])
@@ -248,7 +256,17 @@ class SparkEngine:
         if stages is not None:
             last = of_last_batch(jobs)
             self._stages = [stage for stage in stages if stage.id in last] or self._stages
+            self._shares = self._look_at_partitions()
             self._reruns += sum(stage.reruns for stage in stages)
+
+    def _look_at_partitions(self) -> Mapping[int, tuple[float, ...]]:
+        """By stage, how records are distributed over its partitions. Only every few batches, as a look takes time."""
+        self._unseen += 1
+        if not self.log.state_rows or self._unseen < LOOK or not self._stages:
+            return {}
+        self._unseen = 0
+        stage = max(self._stages, key=lambda stage: sum(stage.shuffled_by.values()))
+        return {stage.id: self.status.shares(stage)}
 
     def _look_at_state(self, now: float, executors: Sequence[Executor]) -> None:
         if self._spreader is None:
@@ -261,7 +279,8 @@ class SparkEngine:
             self._skew.forget()
         elif self._batches and partitions:
             records = widest([stage.shuffled_by for stage in self._stages])
-            self._events += self._skew.read(now, records, partitions)
+            cores = max((executor.cores for executor in executors), default=1)
+            self._events += self._skew.read(now, records, partitions, cores)
 
     def _lost(self, now: float, executors: Sequence[Executor], requested: int) -> list[Event]:
         """Executors that disappeared although more are requested. Spark replaces them by itself."""
@@ -293,7 +312,7 @@ class SparkEngine:
             batch_limit=limit.value if limit else None,
             rerun_tasks=self._reruns,
             per_executor=samples if present == running else shared(samples, present),
-            operators=operators(self._stages, log.cycle),
+            operators=operators(self._stages, log.cycle, self._shares),
             batches=tuple(self._batches),
             events=tuple(self._events),
             others=member.others if member else 0,
@@ -349,8 +368,10 @@ def shared(samples: Sequence[ExecutorSample], count: int) -> tuple[ExecutorSampl
     return tuple(replace(s, rate=None if s.rate is None else s.rate * whole / read) for s in part)
 
 
-def operators(stages: Sequence[Stage], cycle: float | None) -> tuple[OperatorSample, ...]:
-    """The stages of the last batch as a chain of operators."""
+def operators(
+    stages: Sequence[Stage], cycle: float | None, shares: Mapping[int, tuple[float, ...]] = NO_SHARES
+) -> tuple[OperatorSample, ...]:
+    """The stages of the last batch as a chain of operators; `shares` by id of the stage."""
     if not cycle:
         return ()
     return tuple(
@@ -362,6 +383,7 @@ def operators(stages: Sequence[Stage], cycle: float | None) -> tuple[OperatorSam
             rate_out=stage.records_out / cycle,
             busy=stage.run_time / cycle,
             cpu=stage.cpu_time / cycle,
+            shares=shares.get(stage.id, ()),
         )
         for k, stage in enumerate(stages)
     )

@@ -197,6 +197,7 @@ class Pool:
             if self._shares.get(query) is not share:  # the query was restarted, and another attachment follows it
                 return False
             share.attached = False
+            share.keeper = Stateless()  # nobody moves its state any more, nor looks where it is
             attached = any(other.attached for other in self._shares.values())
             if not share.alive():
                 del self._shares[query]

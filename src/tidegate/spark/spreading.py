@@ -8,16 +8,18 @@ again is corrected after it. Nothing is left to be undone, whenever it ends.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+from tidegate.capacity.placement import Move, affordable, moves, portion
 from tidegate.cluster.executors import Executor
 from tidegate.cluster.jvm import JvmError
-from tidegate.cluster.state_stores import Stores, counted
+from tidegate.cluster.state_stores import Group, Stores, counted
 from tidegate.core import Event
-from tidegate.spark.placement import Move, affordable, moves, portion
 
 log = logging.getLogger(__name__)
 
@@ -62,9 +64,15 @@ class StateSpreader:
         self._size: float | None = None
         #: batches since the executors changed, or since the last look
         self._batches = 0
-        #: partitions that were to move after the last batch, and for how many batches their number has not fallen
-        self._wanted, self._stuck = 0, 0
+        #: partitions that were to move after the last batch, the fewest since the executors changed, and for how many
+        #: batches that number has not fallen
+        self._wanted, self._fewest, self._stuck = 0, math.inf, 0
+        #: executors at the last turn, and those for which spreading was given up
+        self._present: frozenset[str] = frozenset()
+        self._given_up: frozenset[str] | None = None
         self._warned = False
+        #: partitions entered since the last batch, by group and executor: what the next batch loads
+        self._entered: dict[Group, Counter[str]] = {}
         #: a turn is made by this thread at the end of a batch, or by the actuator's before executors go
         self._turning = threading.Lock()
         #: whether executors have come since the last batch
@@ -157,11 +165,16 @@ class StateSpreader:
         staying = [executor for executor in listed if executor.id not in leaving]
         present = frozenset(executor.id for executor in staying)
         self._batches += ended
-        if not staying or (present == settled and not leaving and self._batches < LOOK):
+        if present != self._present:
+            self._present, self._given_up, self._fewest, self._stuck = present, None, math.inf, 0
+        rests = self._batches < LOOK or present == self._given_up
+        if not staying or (present == settled and not leaving and rests):
             return 0
         self._batches = 0
+        if ended:
+            self._entered.clear()
         held, wanted, due, rest = self._move(staying, leaving)
-        if wanted or ended:
+        if due or ended:
             self._conclude(present, held, wanted, due)
         with self._state.lock:
             self._state.leaving &= {executor.id for executor in listed}
@@ -181,19 +194,23 @@ class StateSpreader:
             held = dict(counted([place[0] for place in holders]))
             every = moves(holders, slots)
             first = sorted(every, key=lambda move: not leaving & set(holders[move.partition]))
-            now = portion(first, affordable(self._partition_bytes(group.partitions), self._seconds, self._rate))
+            each = affordable(self._partition_bytes(group.partitions), self._seconds, self._rate)
+            entered = self._entered.setdefault(group, Counter())
+            now = portion(first, each, entered)
             for move in now:
                 self._stores.place(group, move.partition, move.executor, hosts[move.executor])
+                entered[move.executor] += 1
             wanted, due = wanted + len(every), due + len(now)
             rest += _bound(set(first) - set(now), holders, leaving)
-            self._told_ceiling(len(staying), sum(slots.values()), group.partitions)
+            self._report_ceiling(len(staying), sum(slots.values()), group.partitions)
         return held, wanted, due, rest
 
     def _partition_bytes(self, partitions: int) -> float | None:
         return None if self._size is None else self._size / partitions
 
     def _conclude(self, present: frozenset[str], held: dict[str, int], wanted: int, due: int) -> None:
-        self._stuck = self._stuck + 1 if wanted and wanted >= self._wanted > 0 else 0
+        self._stuck = 0 if wanted < self._fewest else self._stuck + 1
+        self._fewest = min(self._fewest, wanted) if wanted else math.inf
         before, self._wanted = self._wanted, wanted
         with self._state.lock:
             state = self._state
@@ -206,14 +223,14 @@ class StateSpreader:
             elif self._stuck >= TRIES:
                 text = f"{wanted} state partitions do not stay where they are placed: is spark.locality.wait 0?"
                 state.events.append(self._event("StateUneven", text))
-                state.settled, self._stuck, self._wanted = present, 0, 0
+                state.settled, self._given_up, self._wanted = present, present, 0
             else:
                 state.settled = frozenset()
                 if not before or due < wanted:
                     text = f"{_moving(due, wanted)} to other executors with the next batch"
                     state.events.append(self._event("StateMoving", text))
 
-    def _told_ceiling(self, executors: int, slots: int, partitions: int) -> None:
+    def _report_ceiling(self, executors: int, slots: int, partitions: int) -> None:
         if slots <= partitions:
             self._warned = False
         elif not self._warned:

@@ -101,7 +101,8 @@ def _batch(values: Mapping[str, Any]) -> Batch:
 
 
 def _operator(values: Mapping[str, Any]) -> OperatorSample:
-    return _made(OperatorSample, {**values, "upstream": tuple(values.get("upstream", ()))})
+    sequences = {name: tuple(values.get(name, ())) for name in ("upstream", "shares")}
+    return _made(OperatorSample, {**values, **sequences})
 
 
 _NESTED: Mapping[str, Callable[[Any], Any]] = {

@@ -22,7 +22,7 @@ def moving(time: float, uneven: str = "9 state partitions are on their way") -> 
 
 def test_state_on_its_way_is_waited_for_in_both_directions() -> None:
     guard = Uneven(patience=60)
-    reason = "hold: 6 wished (wished), but 9 state partitions are on their way, since 15 s; 60 s are waited"
+    reason = "hold: 6 wished (wished), but 9 state partitions are on their way, since 15 s; waiting up to 60 s"
     assert guard.temper(wish(4), moving(0)) == wish(4)
     assert guard.temper(wish(6), moving(15)).reason == reason
     assert guard.temper(wish(2), moving(59)).executors == 4
@@ -47,7 +47,7 @@ def test_executors_on_their_way_are_waited_for() -> None:
     guard = Arriving(patience=60)
     assert guard.temper(wish(4), coming(0, 2, 2)).executors == 4
     assert guard.temper(wish(6), coming(15, 2, 4)).executors == 4
-    reason = "hold: 6 wished (wished), but 1 of 4 executors are still to come, since 15 s; 60 s are waited"
+    reason = "hold: 6 wished (wished), but 1 of 4 executors are still to come, since 15 s; waiting up to 60 s"
     assert guard.temper(wish(6), coming(30, 3, 4)).reason == reason
     assert guard.temper(wish(1), coming(30, 3, 4)).executors == 4  # nor fewer, by figures of three
     assert guard.temper(wish(6), coming(45, 4, 4)).executors == 6

@@ -18,7 +18,7 @@ class Arriving:
 
     >>> guard = Arriving(patience=60)
     >>> guard.temper(Decision(6, "busy"), Observation(time=0, executors=2, requested=4)).reason
-    'hold: 6 wished (busy), but 2 of 4 executors are still to come, since 0 s; 60 s are waited'
+    'hold: 6 wished (busy), but 2 of 4 executors are still to come, since 0 s; waiting up to 60 s'
     >>> guard.temper(Decision(6, "busy"), Observation(time=60, executors=2, requested=4)).executors
     6
     """
@@ -33,7 +33,7 @@ class Arriving:
         if since is None or stays(wish, obs) or obs.time - since >= self.patience:
             return wish
         missing = f"{obs.requested - obs.executors} of {obs.requested} executors are still to come"
-        return held(wish, obs, f"but {missing}, since {obs.time - since:.0f} s; {self.patience:g} s are waited")
+        return held(wish, obs, f"but {missing}, since {obs.time - since:.0f} s; waiting up to {self.patience:g} s")
 
     def _learn(self, obs: Observation) -> float | None:
         """Since when executors are missing."""

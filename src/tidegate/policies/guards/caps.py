@@ -16,7 +16,7 @@ class Ceiling:
     It never removes executors: if there are more already, they stay until the policy scales in.
 
     >>> Ceiling().temper(Decision(8, "busy"), Observation(time=0, executors=2, requested=2, ceiling=4)).reason
-    '4 for now: 8 wished (busy), but the query runs 4 tasks at most, enough for 4 executors; more need a repartition'
+    '4 for now: 8 wished (busy), but 4 executors at most have work: more partitions, or more even keys, would help'
     """
 
     name: str = "ceiling"
@@ -28,8 +28,8 @@ class Ceiling:
         most = max(busy, obs.requested)
         if wish.executors <= most:
             return wish
-        tasks = f"but the query runs {busy * cores(obs)} tasks at most, enough for {_executors(busy)}"
-        return moved(wish, obs, most, f"{tasks}; more need a repartition")
+        work = f"but {_executors(busy)} at most {'has' if busy == 1 else 'have'} work"
+        return moved(wish, obs, most, f"{work}: more partitions, or more even keys, would help")
 
 
 @dataclass(frozen=True, slots=True)

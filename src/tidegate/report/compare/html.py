@@ -10,6 +10,7 @@ from bokeh.plotting import figure
 from markupsafe import Markup
 
 from tidegate.compare.columns import BY_KEY, best
+from tidegate.compare.differences import state_places
 from tidegate.compare.results import Comparison
 from tidegate.report.compare import pareto
 from tidegate.report.compare.charts import HEIGHTS, bars_height, charts
@@ -117,6 +118,7 @@ def facts(shown: ComparisonPage) -> list[Fact]:
         Fact("Duration", ", ".join(unique(clock(length) for length in durations if length is not None)), "each run"),
         Fact("Executors", _limits(settings.minimum, settings.maximum)),
         Fact("SLO", ", ".join(unique(seconds(target) for target in targets))),
+        Fact("State", state_places(runs)),
         Fact("Engine", ", ".join(unique(name for run in runs if (name := run.engine or settings.engine or "")))),
     )
     return [fact for fact in listed if fact.value not in {"", "0"}]

@@ -3,7 +3,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.spark.placement import Move, affordable, moves, portion, spread
+from tidegate.capacity.placement import Move, affordable, moves, portion, spread
 
 EXECUTORS = st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 4), min_size=1)
 HELD = st.lists(st.tuples(st.sampled_from([*"abcdefxy", None])), min_size=1, max_size=40)

@@ -54,13 +54,14 @@ def moves(holders: Holders, slots: Mapping[str, int]) -> list[Move]:
     ]
 
 
-def portion(wanted: Sequence[Move], each: int) -> list[Move]:
-    """At most so many moves to each executor.
+def portion(wanted: Sequence[Move], each: int, before: Mapping[str, int] | None = None) -> list[Move]:
+    """At most so many moves to each executor, with those of `before`.
 
-    >>> [move.partition for move in portion([Move(0, "1"), Move(1, "1"), Move(2, "2")], each=1)]
-    [0, 2]
+    >>> wanted = [Move(0, "1"), Move(1, "1"), Move(2, "2")]
+    >>> [move.partition for move in portion(wanted, each=1)], [move.partition for move in portion(wanted, 1, {"2": 1})]
+    ([0, 2], [0])
     """
-    loads: dict[str, int] = {}
+    loads = dict(before or {})
     chosen = []
     for move in wanted:
         loads[move.executor] = loads.get(move.executor, 0) + 1
