@@ -1,7 +1,8 @@
 """StreamBed's capacity plans from its own measurements, in the folder in TIDEGATE_VECTORS (or one beside the project).
 
-Models and targets are those of the paper, numbers of measurements those of the released data; the plans must be those
-of the paper's Table 3. A file may hold any of the five queries, and is used for those that it holds.
+Models and targets are those of the paper (its logarithm is log1p in the released code), numbers of measurements those
+of the released data; the plans must be those of the paper's Table 3. A file may hold any of the five queries, and is
+used for those that it holds.
 """
 
 import csv

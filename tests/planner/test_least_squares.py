@@ -38,5 +38,5 @@ def test_a_single_amount_of_memory_has_no_coefficient() -> None:
 
 
 def test_no_measurement_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="model square root: need at least 1 measurements, got 0"):
+    with pytest.raises(InvalidInput, match="model square root: need at least 1 measurement, got 0"):
         SQUARE_ROOT.fit([])

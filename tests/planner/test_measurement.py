@@ -24,5 +24,5 @@ def test_impossible_measurements_are_refused(slots: int, memory: float, rate: fl
 
 
 def test_too_few_measurements_are_refused_with_the_purpose() -> None:
-    with pytest.raises(InvalidInput, match="model linear: need at least 1 measurements, got 0"):
+    with pytest.raises(InvalidInput, match="model linear: need at least 1 measurement, got 0"):
         columns([], purpose="model linear")

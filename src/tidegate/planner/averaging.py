@@ -179,16 +179,16 @@ def average(
     columns(measurements, purpose="averaged capacity")
     tasks, beliefs = tasks or Tasks(), beliefs or Beliefs()
     outliers = contradictions(measurements)
-    kept = [m for k, m in enumerate(measurements) if k not in outliers]
-    slots, memory, rate = columns(kept)
-    effective = np.array([tasks.effective(m.slots) for m in kept])
+    consistent = [m for k, m in enumerate(measurements) if k not in outliers]
+    slots, memory, rate = columns(consistent)
+    effective = np.array([tasks.effective(m.slots) for m in consistent])
     ends = Ends.of(effective)
     reference = np.log2(memory / memory.max())
     evidences = [
         Evidence.of(np.log(rate), slots, reference, beliefs, Unevenness(*believed)) for believed in beliefs.unevenness
     ]
     return AveragedCapacity(
-        measurements=tuple(kept),
+        measurements=tuple(consistent),
         left_out=tuple(measurements[k] for k in outliers),
         tasks=tasks,
         beliefs=beliefs,

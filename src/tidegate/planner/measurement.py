@@ -45,7 +45,7 @@ def columns(measurements: Sequence[Measurement], least: int = 1, purpose: str = 
     [[2.0, 4.0], [512.0, 512.0], [30.0, 50.0]]
     """
     if len(measurements) < least:
-        raise InvalidInput(f"{purpose}: need at least {least} measurements, got {len(measurements)}")
+        raise InvalidInput(f"{purpose}: need at least {least} measurement{'s' * (least > 1)}, got {len(measurements)}")
     return [
         np.array(column, dtype=float)
         for column in zip(*((m.slots, m.memory, m.rate) for m in measurements), strict=True)

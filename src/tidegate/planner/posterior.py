@@ -68,9 +68,9 @@ def normalised(posteriors: Sequence[LawPosterior]) -> tuple[LawPosterior, ...]:
     top = max(float(p.weights.max()) for p in posteriors)
     total = math.fsum(float(np.exp(p.weights - top).sum()) for p in posteriors)
     scaled = [replace(p, weights=np.exp(p.weights - top) / total) for p in posteriors]
-    kept = [_subset(p, p.weights > NEGLIGIBLE_WEIGHT) for p in scaled]
-    rest = math.fsum(float(p.weights.sum()) for p in kept)
-    return tuple(replace(p, weights=p.weights / rest) for p in kept if p.weights.size)
+    relevant = [_subset(p, p.weights > NEGLIGIBLE_WEIGHT) for p in scaled]
+    rest = math.fsum(float(p.weights.sum()) for p in relevant)
+    return tuple(replace(p, weights=p.weights / rest) for p in relevant if p.weights.size)
 
 
 def _subset(p: LawPosterior, keep: NDArray[np.bool_]) -> LawPosterior:
