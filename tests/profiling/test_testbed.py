@@ -8,10 +8,10 @@ import pytest
 
 from tidegate.deployment.simulated import SimulatedDeployment
 from tidegate.experiment import Experiment
-from tidegate.planner.estimate import CapacityEstimate, Ending
-from tidegate.planner.estimator import CapacitySearch
-from tidegate.planner.search_settings import SHORT
-from tidegate.planner.verdict import Limit
+from tidegate.planner.estimator.estimate import CapacityEstimate, Ending
+from tidegate.planner.estimator.search import CapacitySearch
+from tidegate.planner.estimator.search_settings import SHORT
+from tidegate.planner.estimator.verdict import Limit
 from tidegate.profiling.testbed import Testbed
 from tidegate.sim.batch_model import BatchModel, text
 

@@ -1,1 +1,1 @@
-"""Capacity planning from short controlled runs, as in StreamBed (DEBS'24): decisions only, without clock and I/O."""
+"""Capacity planning: what a query needs, from short runs on a small testbed. No clock, no I/O."""

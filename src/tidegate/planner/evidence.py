@@ -1,119 +1,102 @@
-"""All outcomes of a search, and what follows from them: the next rate to probe, and the capacity."""
+"""How well a curve explains measured rates, in closed form.
+
+Logarithms of rates are a curve, plus a level, plus the effect of memory, plus two errors: the noise of a measurement,
+and the unevenness of a number of slots. The latter is shared by all measurements with as many slots, because tasks and
+keys are dealt out to them in the same way. Repeating a measurement averages out the first error only.
+
+    z = curve(n) + X c + e,   X = (1, log2 memory),   cov(e) = v (I + u S),   S = 1 where slots are the same
+
+With a flat prior on the level, a normal one on the effect of memory and an inverse gamma one on v, the coefficients
+have a Student's t distribution, and the evidence is the product of the densities with which each measurement was
+predicted from those before it (in any order, so also towards more and more slots). This punishes a law for every shape
+that it could have had: a law with few liberties that fits beats one with many that fits as well.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tidegate.planner.belief import Belief
-from tidegate.planner.phases import MOST
-from tidegate.planner.search_settings import SearchSettings
-from tidegate.planner.verdict import Limit, Outcome
+import numpy as np
 
-#: quantile of the capacity that is probed while nothing was sustained, and with the last probe of a budget
-CAUTIOUS, LAST = 0.25, 0.05
-#: share by which the next target is at least below the first that failed; doubled each time
-RETREAT = 0.02
-#: ends of the interval that contains the capacity with a probability of 90 %
-LOW, HIGH = 0.05, 0.95
+from tidegate.core import check, parameter
+from tidegate.planner.measurement import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """What is believed before the first measurement.
+
+    Repeated measurements of StreamBed differ by 5 to 8 % (q1, q5, q11), and its measurements at neighbouring numbers of
+    slots by up to four times that variance.
+    """
+
+    noise: float = parameter(0.05, "share", "standard deviation of a measured rate", above=0, most=1)
+    noise_weight: float = parameter(4.0, "", "measurements that the belief about noise is worth", above=0)
+    memory: float = parameter(0.1, "", "standard deviation of the effect of a doubling of memory", above=0)
+    #: variance over that of the noise, and how probable it is
+    unevenness: tuple[tuple[float, float], ...] = ((0.0, 0.5), (1.0, 0.2), (4.0, 0.2), (16.0, 0.1))
+
+    def __post_init__(self) -> None:
+        check(self, "beliefs about measurements")
+
+
+@dataclass(frozen=True, slots=True)
+class Unevenness:
+    """Its variance over that of the noise, and how probable that is."""
+
+    ratio: float
+    prior: float
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """What is known of coefficients and noise, given each of several curves."""
+
+    log_evidence: Array
+    coefficients: Array
+    variances: Array
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """`warm_up` is what the warm-up showed, `accepted` the rate that the query processed at its end, and `noise` by how
-    much that varied.
+    """Measurements whose errors were made independent, for one ratio of unevenness to noise."""
 
-    >>> evidence = Evidence(SearchSettings(), accepted=1000.0, noise=0.01)
-    >>> evidence.target()
-    1000.0
-    >>> evidence.extended((Outcome(1000.0, True, 1000.0),)).target()  # nothing has failed yet
-    2000.0
-    """
+    unevenness: Unevenness
+    freedom: float
+    #: covariance of the coefficients over the variance of the noise
+    covariance: Array
+    _whitening: Array
+    _design: Array
+    _logs: Array
+    _constant: float
+    _noise_squares: float
 
-    settings: SearchSettings
-    accepted: float
-    noise: float
-    warm_up: tuple[Outcome, ...] = ()
-    probes: tuple[Outcome, ...] = ()
+    @classmethod
+    def of(cls, logs: Array, slots: Array, memory: Array, beliefs: Beliefs, unevenness: Unevenness) -> Evidence:
+        """`memory` as a base-2 logarithm."""
+        same = (slots[:, None] == slots[None, :]).astype(float)
+        whitening = np.linalg.inv(np.linalg.cholesky(np.eye(logs.size) + unevenness.ratio * same))
+        design = whitening @ np.column_stack([np.ones_like(memory), memory])
+        belief = np.diag([0.0, (beliefs.noise / beliefs.memory) ** 2])
+        precision = design.T @ design + belief
+        return cls(
+            unevenness=unevenness,
+            freedom=beliefs.noise_weight + logs.size - 1,
+            covariance=np.asarray(np.linalg.inv(precision), dtype=np.float64),
+            _whitening=whitening,
+            _design=design,
+            _logs=logs,
+            _constant=float(np.log(np.diag(whitening)).sum() - np.linalg.slogdet(precision)[1] / 2)
+            + math.log(unevenness.prior),
+            _noise_squares=beliefs.noise_weight * beliefs.noise**2,
+        )
 
-    def extended(self, outcomes: tuple[Outcome, ...]) -> Evidence:
-        return replace(self, probes=(*self.probes, *outcomes))
-
-    @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        return (*self.warm_up, *self.probes)
-
-    @property
-    def sustained(self) -> tuple[Outcome, ...]:
-        return tuple(outcome for outcome in self.outcomes if outcome.sustained)
-
-    @property
-    def failed(self) -> tuple[Outcome, ...]:
-        return tuple(outcome for outcome in self.outcomes if not outcome.sustained)
-
-    @property
-    def belief(self) -> Belief:
-        return Belief.of(self.outcomes, self.noise, self.settings.threshold)
-
-    @property
-    def converged(self) -> bool:
-        """Whether the capacity is known as precisely as required, or no higher rate can be tested."""
-        if not self.sustained or not self.failed:
-            return False
-        return self._source_exhausted or self.belief.error <= self.settings.tolerance
-
-    def target(self, *, last: bool = False) -> float:
-        """The next rate to probe: at first what the warm-up accepted, then the median of the capacity. While nothing
-        has failed it grows; while nothing was sustained it is lower, most of all for the `last` probe.
-        """
-        if not self.probes:
-            return self.accepted
-        if not self.failed:
-            return min(MOST, self.settings.growth * self._highest_sustained.rate)
-        if not self.sustained:
-            return min(self.belief.quantile(LAST if last else CAUTIOUS), self._retreat)
-        return self.belief.median
-
-    @property
-    def _retreat(self) -> float:
-        """Far enough below the lowest failure to get away from wrong hints: 2 %, 4 %, 8 %, up to a half."""
-        share = RETREAT * 2.0 ** (len(self.probes) - 1)
-        return min(outcome.rate for outcome in self.probes) * (1 - min(0.5, share))
-
-    @property
-    def limit(self) -> Limit | None:
-        """Of the failure that is closest to the capacity."""
-        if not self.failed:
-            return None
-        capacity = math.log(self.belief.median)
-        return min(self.failed, key=lambda outcome: abs(math.log(outcome.rate) - capacity)).limit
-
-    @property
-    def rate(self) -> float | None:
-        if not self.sustained:
-            return None
-        return self._highest_sustained.reached if self._open else self.belief.median
-
-    @property
-    def interval(self) -> tuple[float, float | None]:
-        """Without an upper end if nothing limits the query itself."""
-        if not self.sustained:
-            return 0.0, None
-        if self._open:
-            return self._highest_sustained.reached, None
-        return self.belief.quantile(LOW), self.belief.quantile(HIGH)
-
-    @property
-    def _open(self) -> bool:
-        """Whether the capacity may be far above all rates that were sustained."""
-        return self.limit in (None, Limit.SOURCE)
-
-    @property
-    def _highest_sustained(self) -> Outcome:
-        return max(self.sustained, key=lambda outcome: outcome.rate)
-
-    @property
-    def _source_exhausted(self) -> bool:
-        """Whether the source was the limit in the last probe and in its repetitions."""
-        trials = [outcome for outcome in self.probes if not outcome.sustained][-1 - self.settings.retries :]
-        return len(trials) > self.settings.retries and all(trial.limit is Limit.SOURCE for trial in trials)
+    def given(self, curves: Array) -> Conditional:
+        """For curves in rows, over the measurements. Evidence is up to a factor that all curves share."""
+        residuals = (self._logs - curves) @ self._whitening.T
+        projections = residuals @ self._design
+        coefficients = projections @ self.covariance
+        squares = (residuals**2).sum(axis=1) - (projections * coefficients).sum(axis=1) + self._noise_squares
+        evidence = self._constant - self.freedom / 2 * np.log(squares)
+        return Conditional(evidence, coefficients, squares / self.freedom)

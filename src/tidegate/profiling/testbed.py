@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from tidegate.core import Batch, Decision, Lever, Observation, QueryEnded, QueryFailed, Target
 from tidegate.deployment.port import Deployment
-from tidegate.planner.phases import Measurement, Phase, Probe
-from tidegate.planner.whole_batches import measurement
+from tidegate.planner.estimator.phases import Measurement, Phase, Probe
+from tidegate.planner.estimator.whole_batches import measurement
 from tidegate.workloads import Constant
 
 #: seconds between two observations

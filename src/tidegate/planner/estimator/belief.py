@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from tidegate.planner.verdict import Outcome
+from tidegate.planner.estimator.verdict import Outcome
 
 Array = NDArray[np.float64]
 #: capacities that are compared, from half the lowest rate to twice the highest

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from tidegate.planner.belief import Belief
-from tidegate.planner.verdict import Limit, Outcome
+from tidegate.planner.estimator.belief import Belief
+from tidegate.planner.estimator.verdict import Limit, Outcome
 
 
 def belief(*outcomes: Outcome, noise: float = 0.02) -> Belief:

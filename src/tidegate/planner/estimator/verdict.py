@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from tidegate.planner.phases import LEAST_RATE, Measurement
-from tidegate.planner.search_settings import SearchSettings
+from tidegate.planner.estimator.phases import LEAST_RATE, Measurement
+from tidegate.planner.estimator.search_settings import SearchSettings
 
 
 class Limit(Enum):

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tidegate.core import InvalidInput
-from tidegate.planner.estimate import BY_LIMIT, CapacityEstimate, Ending, undisputed
-from tidegate.planner.evidence import Evidence
-from tidegate.planner.phases import LEAST_RATE, MOST, Measurement, Phase, Probe, WarmUp
-from tidegate.planner.search_settings import PLACE, SearchSettings
-from tidegate.planner.verdict import Limit, Outcome, outcomes
-from tidegate.planner.warm_up_series import WarmUpSeries
+from tidegate.planner.estimator.estimate import BY_LIMIT, CapacityEstimate, Ending, undisputed
+from tidegate.planner.estimator.evidence import Evidence
+from tidegate.planner.estimator.phases import LEAST_RATE, MOST, Measurement, Phase, Probe, WarmUp
+from tidegate.planner.estimator.search_settings import PLACE, SearchSettings
+from tidegate.planner.estimator.verdict import Limit, Outcome, outcomes
+from tidegate.planner.estimator.warm_up_series import WarmUpSeries
 
 #: highest rate of a cooldown, as a share of the target
 COOLDOWN_SHARE = 0.05

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from tidegate.planner.phases import Measurement
-from tidegate.planner.search_settings import SearchSettings
-from tidegate.planner.verdict import Limit, Outcome, outcomes
+from tidegate.planner.estimator.phases import Measurement
+from tidegate.planner.estimator.search_settings import SearchSettings
+from tidegate.planner.estimator.verdict import Limit, Outcome, outcomes
 
 SETTINGS = SearchSettings()
 CALM = Measurement(

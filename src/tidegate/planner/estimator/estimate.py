@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tidegate import units
-from tidegate.planner.verdict import Limit, Outcome
+from tidegate.planner.estimator.verdict import Limit, Outcome
 
 
 class Ending(Enum):

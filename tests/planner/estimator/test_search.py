@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from tidegate.core import Batch, Decision, InvalidInput, Target
 from tidegate.deployment.simulated import SimulatedDeployment
 from tidegate.experiment.settings import Experiment
-from tidegate.planner.estimate import CapacityEstimate, Ending
-from tidegate.planner.estimator import CapacitySearch
-from tidegate.planner.phases import Measurement, Phase, Probe, WarmUp
-from tidegate.planner.search_settings import SHORT, SearchSettings
-from tidegate.planner.verdict import Limit
-from tidegate.planner.whole_batches import measurement
+from tidegate.planner.estimator.estimate import CapacityEstimate, Ending
+from tidegate.planner.estimator.phases import Measurement, Phase, Probe, WarmUp
+from tidegate.planner.estimator.search import CapacitySearch
+from tidegate.planner.estimator.search_settings import SHORT, SearchSettings
+from tidegate.planner.estimator.verdict import Limit
+from tidegate.planner.estimator.whole_batches import measurement
 from tidegate.sim.batch_model import BatchModel, text
 from tidegate.sim.pace import Pace
 from tidegate.workloads import Constant

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from statistics import fmean, variance
 
-from tidegate.planner.phases import Measurement
+from tidegate.planner.estimator.phases import Measurement
 
 
 def is_steady(windows: Sequence[Measurement], group: int, change: float) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from tidegate.core import Batch
-from tidegate.planner.phases import Measurement
+from tidegate.planner.estimator.phases import Measurement
 
 
 def measurement(batches: Sequence[Batch], begin: float, end: float, offered_rate: float) -> Measurement:

@@ -1,8 +1,8 @@
 import pytest
 
 from tidegate.core import Batch
-from tidegate.planner.phases import Measurement
-from tidegate.planner.whole_batches import measurement
+from tidegate.planner.estimator.phases import Measurement
+from tidegate.planner.estimator.whole_batches import measurement
 
 
 def steady(number: int, took: float = 3.0) -> Batch:

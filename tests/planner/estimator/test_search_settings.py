@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from tidegate.core import InvalidInput
-from tidegate.planner.search_settings import SHORT, SearchSettings
+from tidegate.planner.estimator.search_settings import SHORT, SearchSettings
 
 
 def test_the_defaults_are_those_of_streambed() -> None:

@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
-from tidegate.planner.phases import LEAST_RATE, MOST, Measurement, WarmUp
-from tidegate.planner.search_settings import SearchSettings
-from tidegate.planner.steadiness import is_steady
-from tidegate.planner.verdict import Limit, Outcome, outcomes
+from tidegate.planner.estimator.phases import LEAST_RATE, MOST, Measurement, WarmUp
+from tidegate.planner.estimator.search_settings import SearchSettings
+from tidegate.planner.estimator.steadiness import is_steady
+from tidegate.planner.estimator.verdict import Limit, Outcome, outcomes
 
 #: how much faster than so far a query may become in a window, without its batches being cut short
 HEADROOM = 1.5

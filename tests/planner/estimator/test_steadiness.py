@@ -1,5 +1,5 @@
-from tidegate.planner.phases import Measurement
-from tidegate.planner.steadiness import is_steady
+from tidegate.planner.estimator.phases import Measurement
+from tidegate.planner.estimator.steadiness import is_steady
 
 
 def windows(rates: list[float | None], rows: list[float] | None = None) -> list[Measurement]:
