@@ -19,6 +19,7 @@ from tidegate.cli.calibrate import calibrate, record, validate
 from tidegate.cli.compare import compare
 from tidegate.cli.console import AsJson, Output, complain, out, print_json
 from tidegate.cli.kafka import broker, produce, sample
+from tidegate.cli.plan import plan
 from tidegate.cli.policies import policies
 from tidegate.cli.profile import profile
 from tidegate.cli.run import demo, run
@@ -57,6 +58,7 @@ for _command in (
     run,
     compare,
     backtest,
+    plan,
     profile,
     calibrate,
     validate,

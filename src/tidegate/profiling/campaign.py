@@ -1,0 +1,112 @@
+"""An exploration carried out: for each configuration that it asks for, a capacity search on a deployment of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tidegate.core import TidegateError
+from tidegate.deployment.simulated import SimulatedDeployment
+from tidegate.experiment.settings import Experiment
+from tidegate.planner.estimator.estimate import CapacityEstimate
+from tidegate.planner.estimator.phases import Phase
+from tidegate.planner.estimator.search import CapacitySearch
+from tidegate.planner.estimator.search_settings import SearchSettings
+from tidegate.planner.explorer import Exploration, Probe, Question
+from tidegate.profiling.testbed import Testbed
+
+#: a deployment of an experiment with its executors, ready for the first phase
+OpenTestbed = Callable[[Experiment], AbstractContextManager[Testbed]]
+#: told the phases of a search before they begin
+OnPhase = Callable[[Question, Phase, float], None]
+OnProbe = Callable[[Exploration, CapacityEstimate | None], None]
+#: rate of the first warm-up, records/s; it doubles until it is too much
+FIRST_RATE = 20_000.0
+#: a search begins with so many times the rate that is expected
+CHALLENGE = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """What is explored, and how. `e` is the query, with its trigger, its partitions and the size of its executors."""
+
+    e: Experiment
+    settings: SearchSettings
+    testbed: OpenTestbed
+    on_phase: OnPhase = lambda question, phase, seconds: None
+    on_probe: OnProbe = lambda exploration, estimate: None
+
+    def run(self, exploration: Exploration) -> Exploration:
+        """The exploration with all answers. A search that fails costs its time, and the exploration goes on."""
+        while isinstance(question := exploration.ask(), Question):
+            # a configuration that is measured again gets other noise
+            e = replace(self.e, seed=self.e.seed + len(exploration.probes))
+            probe, estimate = self._probe(question, _configured(e, question, _expected(exploration, question)))
+            exploration = exploration.tell(probe)
+            self.on_probe(exploration, estimate)
+        return exploration
+
+    def _probe(self, question: Question, e: Experiment) -> tuple[Probe, CapacityEstimate | None]:
+        search = CapacitySearch(CHALLENGE * e.peak, self.settings.for_trigger(e.trigger))
+        failure = ""
+        try:
+            with self.testbed(e) as testbed:
+                for phase in search:
+                    self.on_phase(question, phase, search.estimate().seconds)
+                    search.tell(testbed.measure(phase))
+        except TidegateError as error:
+            failure = str(error)
+        estimate = search.estimate()
+        minutes = estimate.seconds / 60
+        if failure or estimate.rate is None:
+            return Probe(question.slots, question.memory, None, minutes, failure or estimate.ending.value), estimate
+        return Probe(question.slots, question.memory, estimate.rate, minutes), estimate
+
+
+def _expected(exploration: Exploration, question: Question) -> float:
+    """In proportion to the measurement with the closest number of slots."""
+    if not exploration.measurements:
+        return FIRST_RATE
+    nearest = min(exploration.measurements, key=lambda m: abs(m.slots - question.slots))
+    return nearest.rate * question.slots / nearest.slots
+
+
+def _configured(e: Experiment, question: Question, rate: float) -> Experiment:
+    """Event time advances at the rate that is expected, so that windows hold what they would hold at that rate."""
+    executors = question.slots // e.cores
+    numbers: dict[str, Any] = {"minimum": executors, "maximum": executors, "initial": executors}
+    # a search limits batches itself
+    load: dict[str, Any] = {"workload": "constant", "peak": rate, "limit": max(1, round(100 * rate))}
+    return replace(
+        e,
+        policy="static",
+        options={"executors": executors},
+        memory=int(question.memory),
+        verify=False,
+        **numbers,
+        **load,
+    )
+
+
+@contextmanager
+def simulated_testbed(e: Experiment) -> Iterator[Testbed]:
+    yield Testbed(SimulatedDeployment(e), e.maximum, e.trigger)
+
+
+@contextmanager
+def spark_testbed(e: Experiment) -> Iterator[Testbed]:
+    """A Spark session of its own, whose executors are warm and under their quota."""
+    from tidegate.deployment.spark import SparkDeployment, spark_host, warm_up  # noqa: PLC0415, imports Spark
+
+    with TemporaryDirectory(prefix="tidegate-plan-") as folder, spark_host(e, Path(folder)) as host:
+        warm_up(host, e, bind=True)
+        deployment = SparkDeployment(host, e)
+        try:
+            deployment.start()
+            yield Testbed(deployment, e.maximum, e.trigger)
+        finally:
+            deployment.close()
