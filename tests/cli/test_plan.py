@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,30 @@ def test_a_plan_for_a_rate(plan: Command) -> None:
 
 def test_measurements_are_used_again_for_another_rate(plan: Command) -> None:
     first = json.loads(plan("--rate", "20k", "--output", "json").out)
-    again = plan("--rate", "30k", "--budget", "1s", "--output", "json")
+    again = plan("--rate", "30k", "--output", "json")
     assert "are used again" in again.err
     assert json.loads(again.out)["probes"] == first["probes"]
+    more = json.loads(plan("--rate", "30k", "--more", "--output", "json").out)
+    assert more["probes"][: len(first["probes"])] == first["probes"]
+    assert len(more["probes"]) > len(first["probes"])
+
+
+def test_measurements_of_another_model_are_not(plan: Command, tmp_path: Path) -> None:
+    first = json.loads(plan("--rate", "20k", "--output", "json").out)
+    (tmp_path / "m.json").write_text(text(replace(MODEL, cost=2e-4)))
+    second = plan("--rate", "20k", "--output", "json")
+    assert "used again" not in second.err
+    assert json.loads(second.out)["probes"][0]["rate"] < 0.6 * first["probes"][0]["rate"]
+
+
+def test_measurements_that_are_damaged_are_a_sentence(plan: Command, tmp_path: Path) -> None:
+    assert plan("--rate", "20k").code == 0
+    (file,) = (tmp_path / ".tidegate" / "plan").glob("*.json")
+    file.write_text("[{")
+    ended = plan("--rate", "20k")
+    assert ended.code == 2
+    assert "--fresh makes new ones" in ended.err.replace("\n", " ")
+    assert plan("--rate", "20k", "--fresh").code == 0
 
 
 @pytest.mark.parametrize(
@@ -52,6 +74,7 @@ def test_measurements_are_used_again_for_another_rate(plan: Command) -> None:
         (["--rate", "5k", "--testbed", "3-1"], "need numbers of executors from 1 on"),
         (["--rate", "5k", "--engine", "operators"], "engine of a testbed"),
         (["--rate", "5k", "--sample", "x.parquet"], "are for --app"),
+        (["--rate", "5k", "--budget", "1m"], "need --budget >= 143s"),
     ],
 )
 def test_what_is_wrong_with_a_request(plan: Command, words: list[str], sentence: str) -> None:

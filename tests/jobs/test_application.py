@@ -1,12 +1,15 @@
-"""A query of one's own as a job."""
+"""A user's query as a job."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from pickle import loads
 
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from pyspark.cloudpickle import dumps
 
 from tidegate.core import InvalidInput, TidegateError
 from tidegate.experiment import Experiment
@@ -57,6 +60,29 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
 def test_what_is_wrong_with_a_file(tmp_path: Path, text: str, sentence: str) -> None:
     with pytest.raises(TidegateError, match=sentence):
         job(app(tmp_path, text))
+
+
+def test_functions_of_these_names_are_no_settings(tmp_path: Path) -> None:
+    own = job(app(tmp_path, "from pyspark.sql.functions import *\nkey = None\ndef build(df):\n    return df\n"))
+    assert (own.mode, own.key) == ("append", ())
+
+
+def test_modules_beside_the_file_can_be_imported_and_travel_with_it(tmp_path: Path) -> None:
+    (tmp_path / "beside_the_app.py").write_text("def twice(x):\n    return 2 * x\n")
+    own = job(app(tmp_path, "import beside_the_app\ntwice = beside_the_app.twice\ndef build(df):\n    return df\n"))
+    assert own.name == "orders"
+    pickled = dumps(sys.modules["beside_the_app"].twice)
+    del sys.modules["beside_the_app"]
+    assert str(tmp_path) not in sys.path
+    assert loads(pickled)(3) == 6
+
+
+def test_a_build_that_fails_is_a_sentence(tmp_path: Path) -> None:
+    text = "def build(df):\n    return df['nowhere']\n"
+    with pytest.raises(InvalidInput, match=r"orders\.py: build fails: KeyError: 'nowhere'"):
+        job(app(tmp_path, text)).build({})  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="need a DataFrame from build, got NoneType"):
+        job(app(tmp_path, "def build(df):\n    pass\n")).build({})  # type: ignore[arg-type]
 
 
 def test_a_missing_file() -> None:

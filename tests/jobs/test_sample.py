@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 import pytest
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.jobs import events
-from tidegate.jobs.sample import Sample, Sampled, brevity
+from tidegate.jobs.sample import Sample, Sampled, repetition_warning
 
 #: 2015-07-15, at which event time begins
 BEGIN = datetime(2015, 7, 15, tzinfo=UTC)
@@ -79,7 +80,9 @@ SECONDS = 1_436_918_400
     [
         ([1_700_000_000] * 3, [SECONDS, SECONDS, SECONDS + 1]),
         ([1_700_000_000_000] * 3, [1000 * SECONDS, 1000 * SECONDS + 500, 1000 * SECONDS + 1000]),
-        (["2024-01-01T00:00:00Z"] * 3, [f"2015-07-15T00:00:0{second}00000Z" for second in ("0.0", "0.5", "1.0")]),
+        (["2024-01-01T00:00:00Z"] * 3, [f"2015-07-15T00:00:0{second}Z" for second in (0, 0, 1)]),
+        (["2024-01-01 00:00:00.250"] * 3, [f"2015-07-15 00:00:0{second}00" for second in ("0.0", "0.5", "1.0")]),
+        (["2024-01-01T00:00:00.1+00:00"] * 3, [f"2015-07-15T00:00:0{s}00+00:00" for s in ("0.0", "0.5", "1.0")]),
     ],
 )
 def test_times_stay_in_the_form_they_have(tmp_path: Path, times: list[Any], expected: list[Any]) -> None:
@@ -104,10 +107,10 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
 
 
 def test_a_sample_shorter_than_a_second_says_what_it_means(tmp_path: Path) -> None:
-    assert brevity(sampled(tmp_path, rate=3.0)) == ""
-    text = brevity(sampled(tmp_path, rate=12.0))
+    assert repetition_warning(sampled(tmp_path, rate=3.0)) == ""
+    text = repetition_warning(sampled(tmp_path, rate=12.0))
     assert "3 rows are 0.25 s at 12 records/s: it is repeated 4 times a second, and has the same keys each time" in text
-    assert brevity(sampled(tmp_path, "time=at&key=user", rate=12.0)).endswith("and has other keys each time")
+    assert repetition_warning(sampled(tmp_path, "time=at&key=user", rate=12.0)).endswith("and has other keys each time")
 
 
 def test_what_is_wrong_with_a_sample(tmp_path: Path) -> None:
@@ -123,7 +126,7 @@ def test_what_is_wrong_with_a_sample(tmp_path: Path) -> None:
         sampled(tmp_path, "time=at&key=price", price=[1.0, 2.0, 3.0])
     with pytest.raises(InvalidInput, match="need an event rate > 0 records/s, got 0"):
         sampled(tmp_path, rate=0.0)
-    with pytest.raises(InvalidInput, match="its keys have the skew that they have, got skew heavy"):
+    with pytest.raises(InvalidInput, match="the skew of its keys cannot be set, got skew heavy"):
         events(f"sample:{tmp_path}/orders.parquet?time=at", seed=0, rate=1.0, skew="heavy")
     with pytest.raises(InvalidInput, match="need a file and its column of event times"):
         Sample.parse("orders.parquet")
@@ -146,6 +149,51 @@ def test_files_that_cannot_be_read(tmp_path: Path, name: str, content: bytes | N
         file.write_bytes(content)
     with pytest.raises(InvalidInput, match=sentence):
         events(f"sample:{file}?time=at", seed=0, rate=1.0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "schema"),
+    [
+        ({"n": pa.array([2**40], pa.timestamp("ns"))}, "n timestamp"),
+        ({"u": pa.array([7], pa.uint16())}, "u int"),
+        ({"d": pa.array(["a"]).dictionary_encode()}, "d string"),
+        ({"l": pa.array([["a"]], pa.large_list(pa.large_string()))}, "l array<string>"),
+        ({"s": pa.array([{"at-1": 1}], pa.struct([("at-1", pa.timestamp("s"))]))}, "s struct<`at-1`:timestamp>"),
+    ],
+)
+def test_usual_types_become_those_of_spark(tmp_path: Path, columns: dict[str, pa.Array], schema: str) -> None:
+    file = tmp_path / "rows.parquet"
+    pyarrow.parquet.write_table(pa.table({"at": [1_700_000_000], **columns}), file)
+    kind = events(f"sample:{file}?time=at", seed=0, rate=1.0)
+    assert kind.schema == f"at bigint, {schema}"
+    # what Spark compares the records' types with
+    arrow = kind.make(np.arange(2)).schema.field(1).type
+    assert to_arrow_type(from_arrow_type(arrow), timezone="UTC") == arrow
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (",at\n0,2024-01-01\n", "need a name for each column, column 1 has none"),
+        ("at,user,User\n2024-01-01,1,2\n", "need different names of columns, 'user' occurs more than once"),
+    ],
+)
+def test_names_that_spark_cannot_tell_apart(tmp_path: Path, content: str, sentence: str) -> None:
+    (tmp_path / "x.csv").write_text(content)
+    with pytest.raises(InvalidInput, match=sentence):
+        events(f"sample:{tmp_path}/x.csv?time=at", seed=0, rate=1.0)
+
+
+def test_values_that_spark_cannot_have(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="Spark cannot have column big, uint64"):
+        sampled(tmp_path, big=pa.array([2**63, 1, 2], pa.uint64()))
+    with pytest.raises(InvalidInput, match=r"span at most 2\^40, id spans"):
+        sampled(tmp_path, "time=at&key=id", id=[1, 2, 2**62])
+
+
+def test_shifted_texts_are_none_that_the_sample_has(tmp_path: Path) -> None:
+    records = made(sampled(tmp_path, "time=at&key=shop", shop=["a", "a-1", "b"]), 6)
+    assert records["shop"] == ["a", "a-1", "b", "a_1", "a-1_1", "b_1"]
 
 
 def test_a_large_sample_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Flags for a query of one's own: a file with the query, and a sample of its records."""
+"""Flags for a user's query: a file with the query, and a sample of its records."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ Keys = Annotated[
     list[str] | None,
     typer.Option(
         "--key",
-        help="column of keys that are others each time the sample is repeated, as users or orders are; not for a fixed"
-        " set, like shops; repeatable",
+        help="column of keys that differ in each repetition of the sample, like users or orders; not for a fixed set,"
+        " like shops; repeatable",
     ),
 ]
 
@@ -48,7 +48,7 @@ def query_of(
     if app is None:
         given = {"--sample": file, "--event-time": event_time, "--time": times, "--key": keys}
         if flags := [flag for flag, value in given.items() if value]:
-            raise InvalidInput(f"{command}: {', '.join(flags)} are for --app, a query of one's own")
+            raise InvalidInput(f"{command}: {', '.join(flags)} are for --app, your own query")
         return job, ""
     if not file or not event_time:
         missing = "--sample" if not file else "--event-time"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from tidegate.planner.averaging import AveragedCapacity
     from tidegate.planner.estimator.estimate import CapacityEstimate
     from tidegate.planner.estimator.phases import Phase
-    from tidegate.planner.explorer import Exploration, Question
+    from tidegate.planner.explorer import Exploration, Probe, Question
     from tidegate.planner.plan import Plan, Refusal
 
 ROOT = STORE.parent / "plan"
@@ -52,6 +54,7 @@ def plan(
     quota: Annotated[float | None, typer.Option(help="CPU limit of a local executor, in cores")] = None,
     price: Annotated[float | None, typer.Option(help="price of an executor per hour")] = None,
     model: Annotated[str, typer.Option(help="simulator model, a file from `tidegate calibrate`")] = "",
+    more: Annotated[bool, typer.Option("--more", help="measure further, where measurements are there already")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="measure again what was measured before")] = False,
     output: AsJson = Output.text,
 ) -> None:
@@ -63,8 +66,8 @@ def plan(
 
     For some numbers of executors it searches the rate that the query sustains. The
     capacity with more executors is an average over laws, weighted by how well each
-    predicted the measurements. Measurements are kept: after an interrupt, and for
-    another --rate, the same command goes on from them.
+    predicted the measurements. Measurements are kept: an interrupted command goes
+    on from them, another --rate is answered from them, and --more adds to them.
     """
     from tidegate.experiment.settings import Experiment  # noqa: PLC0415
     from tidegate.planner.averaging import average  # noqa: PLC0415
@@ -82,8 +85,9 @@ def plan(
         partitions=partitions or TASKS_PER_SLOT * max(executors) * cores, cores=cores, memory=memory, quota=quota,
         policy="static", maximum=max(executors), duration=3600.0, period=1.0, price=price,
     )  # fmt: skip
+    seconds = _checked_budget(e, budget)
     interrupt_once()
-    exploration = _explored(e, executors, amounts.duration(budget) / 60, fresh)
+    exploration = _explored(e, executors, seconds / 60, _Earlier(more, fresh))
     if not exploration.measurements:
         complain(f"no configuration sustained any rate: {exploration.probes[-1].failure}")
         raise typer.Exit(4)
@@ -93,7 +97,7 @@ def plan(
         print_json(_plain(e, exploration, capacity, answer))
         return
     for line in _lines(e, exploration, capacity, answer):
-        out.print(line, soft_wrap=True, highlight=False)
+        out.print(escape(line), soft_wrap=True, highlight=False)
 
 
 def numbers_of(text: str) -> list[int]:
@@ -111,43 +115,84 @@ def numbers_of(text: str) -> list[int]:
     return sorted(numbers)
 
 
-def _explored(e: Experiment, executors: Sequence[int], minutes: float, fresh: bool) -> Exploration:
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """What to do about earlier measurements."""
+
+    more: bool
+    fresh: bool
+
+
+def _checked_budget(e: Experiment, text: str) -> float:
     from tidegate.planner.estimator.search_settings import SHORT  # noqa: PLC0415
-    from tidegate.planner.explorer import Exploration, ExplorationRules, Probe  # noqa: PLC0415
+
+    seconds, least = amounts.duration(text), SHORT.for_trigger(e.trigger or 0.0).least_seconds
+    if seconds < least:
+        raise InvalidInput(f"plan: need --budget >= {least:.0f}s, for one search, got {text}")
+    return seconds
+
+
+def _explored(e: Experiment, executors: Sequence[int], minutes: float, earlier: _Earlier) -> Exploration:
+    from tidegate.planner.estimator.search_settings import SHORT  # noqa: PLC0415
+    from tidegate.planner.explorer import Exploration, ExplorationRules  # noqa: PLC0415
     from tidegate.planner.space import Space  # noqa: PLC0415
     from tidegate.profiling.campaign import Campaign, simulated_testbed, spark_testbed  # noqa: PLC0415
 
     file = ROOT / f"{_digest(e)}.json"
-    earlier = [] if fresh or not file.exists() else [Probe(**probe) for probe in json.loads(file.read_text())]
+    kept = () if earlier.fresh or not file.exists() else _read(file)
     space = Space.of([number * e.cores for number in executors], [e.memory])
     # what was measured before took its time then
-    spent = sum(probe.minutes for probe in earlier)
-    exploration = Exploration(space, ExplorationRules(minutes=spent + minutes), tuple(earlier))
-    if earlier:
-        err.print(f"{len(earlier)} measurements of {file} are used again; --fresh makes new ones", soft_wrap=True)
-    settings = SHORT
-    say = _Progress(minutes, spent)
+    spent = math.fsum(probe.minutes for probe in kept)
+    exploration = Exploration(space, ExplorationRules(minutes=spent + minutes), kept)
+    if kept:
+        err.print(f"{len(kept)} measurements of {file} are used again (--more adds to them, --fresh replaces them)")
+    if len(exploration.measurements) > len(space.corners) and not earlier.more:
+        return exploration
+    progress = _Progress(minutes, spent)
 
     def keep(now: Exploration, estimate: CapacityEstimate | None) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps([asdict(probe) for probe in now.probes]))
-        say.probe(now, estimate)
+        _write(file, now)
+        progress.probe(now, estimate)
 
     testbed = simulated_testbed if e.engine == "sim" else spark_testbed
-    campaign = Campaign(e, settings, testbed, say.phase, keep)
     try:
-        return campaign.run(exploration)
+        return Campaign(e, SHORT, testbed, progress.phase, keep).run(exploration)
     except KeyboardInterrupt:
         complain("interrupted: the same command goes on from what was measured")
         raise typer.Exit(130) from None
 
 
+def _read(file: Path) -> tuple[Probe, ...]:
+    from tidegate.planner.explorer import Probe  # noqa: PLC0415
+
+    try:
+        return tuple(Probe(**probe) for probe in json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise InvalidInput(f"{file}: no measurements that Tidegate wrote ({error}): --fresh makes new ones") from None
+
+
+def _write(file: Path, exploration: Exploration) -> None:
+    """As a whole or not at all, whenever the command is killed."""
+    new = file.with_suffix(".new")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new.write_text(json.dumps([asdict(probe) for probe in exploration.probes]), encoding="utf-8")
+        new.replace(file)
+    except OSError as error:
+        raise InvalidInput(f"cannot write {file}: {error.strerror or error}") from None
+
+
 def _digest(e: Experiment) -> str:
-    """Names the measurements that can be used again: those of the same query in the same configuration."""
+    """Names the measurements that can be used again: those of the same query, records and model, in the same
+    configuration.
+    """
     from tidegate.compare.folder import digest  # noqa: PLC0415
 
     names = ("job", "sample", "engine", "model", "trigger", "partitions", "cores", "memory", "quota")
-    return f"{re.sub('[^a-z0-9]+', '-', Path(e.job).stem.lower())}-{digest({name: getattr(e, name) for name in names})}"
+    files = [Path(text.partition("?")[0]) for text in (e.job, e.sample, e.model)]
+    contents = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
+    settings = {name: getattr(e, name) for name in names}
+    return f"{re.sub('[^a-z0-9]+', '-', Path(e.job).stem.lower())}-{digest({**settings, 'contents': contents})}"
 
 
 class _Progress:
@@ -185,13 +230,13 @@ def _plain(
         **asdict(answer),
         "probes": [asdict(probe) for probe in exploration.probes],
         "laws": [asdict(weight) for weight in capacity.weights],
-        "configuration": _configuration(e, answer.slots) if isinstance(answer, Plan) else None,
+        "configuration": _configuration(e, answer.slots, capacity) if isinstance(answer, Plan) else None,
     }
 
 
-def _configuration(e: Experiment, slots: int) -> dict[str, Any]:
+def _configuration(e: Experiment, slots: int, capacity: AveragedCapacity) -> dict[str, Any]:
     executors = -(-slots // e.cores)
-    partitions = TASKS_PER_SLOT * executors * e.cores
+    partitions = capacity.tasks.partitions or TASKS_PER_SLOT * executors * e.cores
     return {
         "executors": executors,
         "cores": e.cores,
@@ -217,7 +262,7 @@ def _lines(
     laws = [f"{law.law} {units.share(law.weight)}" for law in capacity.weights if law.weight >= 0.05]
     yield f"laws: {', '.join(laws)}"
     if isinstance(answer, Plan):
-        configuration = _configuration(e, answer.slots)
+        configuration = _configuration(e, answer.slots, capacity)
         low, high = answer.interval.low, answer.interval.high
         capacity_text = f"{units.count(answer.capacity.low)} to {units.count(answer.capacity.high)}"
         yield f"{units.count(answer.rate)} records/s: {answer.slots:,} slots, which sustain {capacity_text} (90 %)"
@@ -229,4 +274,6 @@ def _lines(
             yield f"  {configuration['executors'] * e.price * 730:,.2f} a month if they run all the time"
     else:
         yield f"no plan: {answer.reason}"
-    yield best_run(capacity, exploration.space.slots, answer.rate).sentence
+    further = best_run(capacity, exploration.space.slots, answer.rate)
+    if further.worthwhile:
+        yield further.sentence

@@ -46,11 +46,13 @@ def _only_spark(grid: Grid) -> bool:
 
 
 def _files(grid: Grid) -> Iterator[str]:
-    """Traces, models and profiles that the grid refers to as files."""
+    """Traces, models, profiles, queries and samples that the grid refers to as files."""
     traces = (item.name.removeprefix(TRACE).partition("?")[0] for item in grid.workloads if item.name.startswith(TRACE))
     tables = (grid.shared, *(item.values for item in (*grid.policies, *grid.jobs, *grid.workloads)))
     named = (str(values[key]) for values in tables for key in ("model", "profile") if values.get(key))
-    yield from (name for name in (*traces, *named) if Path(name).is_file())
+    samples = (str(values["sample"]).partition("?")[0] for values in tables if values.get("sample"))
+    jobs = (item.name for item in grid.jobs)
+    yield from (name for name in (*traces, *named, *samples, *jobs) if Path(name).is_file())
 
 
 def _code() -> str:

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -270,7 +271,7 @@ def warm_up(host: SparkHost, e: Experiment, *, bind: bool = False) -> None:
     try:
         deployment.start(at=time.time() - 1)
         begun = time.monotonic()
-        deployment.query.processAllAvailable()
+        _process_all(deployment)
         if bind:
             host.bind()
             # what takes about a second: under a quota it takes longer
@@ -280,11 +281,18 @@ def warm_up(host: SparkHost, e: Experiment, *, bind: bool = False) -> None:
         deployment.close()
 
 
+def _process_all(deployment: SparkDeployment) -> None:
+    try:
+        deployment.query.processAllAvailable()
+    except StreamingQueryException as error:
+        raise QueryFailed(f"the query failed: {str(error).strip().splitlines()[0]}") from error
+
+
 def _until_bound(host: SparkHost, deployment: SparkDeployment, few: Experiment) -> None:
     begun = time.monotonic()
     while host.boundless() and time.monotonic() < begun + WARM_LIMIT:
         deployment.offer(few.load())
         time.sleep(1)
-        deployment.query.processAllAvailable()
+        _process_all(deployment)
     if host.quotas is not None and few.grace < WARM_LIMIT:
         host.quotas.bind_now()  # also to executors that had nothing to do

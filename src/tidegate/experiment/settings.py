@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from tidegate.control import Autoscaler
@@ -32,6 +33,16 @@ def _load(version: tuple[int, int], name: str, peak: float, variation: tuple[flo
     return named(name, duration, peak, seed=seed, noise=noise)
 
 
+def _absolute(sample: str) -> str:
+    """Executors have other working directories.
+
+    >>> _absolute("/data/orders.parquet?time=at"), _absolute("")
+    ('/data/orders.parquet?time=at', '')
+    """
+    file, mark, options = sample.partition("?")
+    return f"{Path(file).absolute()}{mark}{options}" if file else sample
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment(RunSpec):
     """Everything that a run depends on. Invalid settings are rejected here, before anything is started."""
@@ -46,6 +57,7 @@ class Experiment(RunSpec):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", parsed_options(self.policy, self.options))
+        object.__setattr__(self, "sample", _absolute(self.sample))
         for kind, value, choices in (("engine", self.engine, ENGINES), ("mode", self.mode, MODES)):
             if value not in choices:
                 raise UnknownName(kind, value, choices)
@@ -80,7 +92,7 @@ class Experiment(RunSpec):
         if own and not self.sample:
             raise InvalidInput(f"run: need a sample of records for {self.job}, as in --sample orders.parquet")
         if self.sample and not own:
-            raise InvalidInput(f"run: a sample is for a query of one's own, {self.job} has its own records")
+            raise InvalidInput(f"run: a sample is for --app, {self.job} has its own records")
 
     @staticmethod
     def _jobs() -> Any:

@@ -1,4 +1,4 @@
-"""A user's own records, repeated: record *i* is row *i mod n* of a sample, at an emulated event time.
+"""A user's records, repeated: record *i* is row *i mod n* of a sample, at an emulated event time.
 
 As in StreamBed, the event time of a record is that at which it is offered, whatever the sample says: record *i* is
 *i / rate* seconds after the start. Other columns of times keep their distance to it. Without shifted keys the same keys
@@ -17,20 +17,23 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import PySparkException
-from pyspark.sql.pandas.types import from_arrow_type
 
 from tidegate.core import InvalidInput, UnknownName
 from tidegate.core.reading import shown
 from tidegate.jobs.nexmark.numbering import event_time
-from tidegate.jobs.sample_file import read, version
+from tidegate.jobs.sample_file import ddl, read, version
 from tidegate.jobs.skew import Skew
+from tidegate.jobs.time_text import TimeForm, microseconds
 
 PREFIX = "sample:"
 Ints = npt.NDArray[np.int64]
 #: epoch times in a column of whole numbers, by their magnitude: ns, µs and ms; below that, seconds
 UNITS = ((10**17, 1000, 1), (10**14, 1, 1), (10**11, 1, 1000))
 SECOND = 1_000_000
+#: between a key and the number of the repetition: the first that no key has
+SEPARATORS = ("-", "_", "#", "~")
+#: widest span of numbers that are shifted: eight million repetitions fit into 64 bits
+WIDEST = 1 << 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +81,13 @@ class Sampled:
     def __post_init__(self) -> None:
         if not self.rate > 0:
             raise InvalidInput(f"sample {self.sample.file}: need an event rate > 0 records/s, got {self.rate:g}")
-        object.__setattr__(self, "schema", _schema(_content(self.sample).rows, self.sample.file))
+        object.__setattr__(self, "schema", ddl(_content(self.sample).rows))
 
     @classmethod
     def of(cls, name: str, rate: float, skew: Skew) -> Sampled:
         sample = Sample.parse(name)
         if skew is not Skew.default:
-            raise InvalidInput(f"sample {sample.file}: its keys have the skew that they have, got skew {skew.value}")
+            raise InvalidInput(f"sample {sample.file}: the skew of its keys cannot be set, got skew {skew.value}")
         return cls(sample, rate)
 
     @property
@@ -99,14 +102,14 @@ class Sampled:
         emulated = event_time(records, self.rate)
         for name, times in content.times.items():
             values[name] = times.restored(emulated + times.distance[places])
-        for name, span in content.spans.items():
-            values[name] = _shifted(values[name], turns, span)
+        for name, offset in content.offsets.items():
+            values[name] = _shifted(values[name], turns, offset)
         return pa.RecordBatch.from_pydict(values)
 
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """A column of times: its distance to the event time of the same row in microseconds, and its type and unit, in
+    """A column of times: its distance to the event time of the same row in microseconds, and its type and form, in
     which the emulated times are written again.
     """
 
@@ -115,21 +118,22 @@ class _Times:
     #: of epoch numbers: their unit is divisor / factor microseconds
     divisor: int
     factor: int
+    form: TimeForm | None = None
 
-    def restored(self, microseconds: Ints) -> pa.Array:
+    def restored(self, times: Ints) -> pa.Array:
+        if self.form is not None:
+            return self.form.written(times)
         if pa.types.is_timestamp(self.kind):
-            return pa.array(microseconds).cast(self.kind)
-        if pa.types.is_integer(self.kind):
-            return pa.array(microseconds * self.divisor // self.factor).cast(self.kind)
-        return pc.strftime(pa.array(microseconds).cast(pa.timestamp("us", "UTC")), format="%Y-%m-%dT%H:%M:%SZ")
+            return pa.array(times).cast(self.kind)
+        return pa.array(times * self.divisor // self.factor).cast(self.kind)
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
     rows: pa.RecordBatch
     times: Mapping[str, _Times]
-    #: by how much whole numbers are shifted with each repetition, so that none returns; 0 for text, which gets a suffix
-    spans: Mapping[str, int]
+    #: by how much numbers are shifted with each repetition, and what is between a text and the number of the repetition
+    offsets: Mapping[str, int | str]
 
 
 def _content(sample: Sample) -> _Content:
@@ -149,36 +153,22 @@ def _read(sample: Sample, version: tuple[int, int]) -> _Content:
             first = pc.index(pc.is_null(rows[name]), True).as_py() + 1
             where = f"{missing:,} rows have none, first row {first:,}"
             raise InvalidInput(f"sample {sample.file}: need a value of {name} in each row, {where}")
-    spans = {name: _span(sample.file, name, rows[name]) for name in sample.keys}
+    offsets = {name: _offset(sample.file, name, rows[name]) for name in sample.keys}
     columns = dict(zip(rows.schema.names, rows.columns, strict=True))
     # shifted numbers grow beyond the type that was enough for the sample
-    columns |= {name: rows[name].cast(pa.int64()) for name, span in spans.items() if span}
-    return _Content(pa.RecordBatch.from_pydict(columns), _times(sample, rows), spans)
+    columns |= {name: rows[name].cast(pa.int64()) for name, offset in offsets.items() if isinstance(offset, int)}
+    return _Content(pa.RecordBatch.from_pydict(columns), _times(sample, rows), offsets)
 
 
 def _times(sample: Sample, rows: pa.RecordBatch) -> dict[str, _Times]:
-    microseconds = {name: _microseconds(rows[name], sample.file, name) for name in sample.times}
-    event = microseconds[sample.times[0]]
-    return {name: _Times(values - event, rows[name].type, *_unit(rows[name])) for name, values in microseconds.items()}
+    recorded = {name: _microseconds(rows[name], sample.file, name) for name in sample.times}
+    event = recorded[sample.times[0]]
+    return {name: _column(rows[name], times - event) for name, times in recorded.items()}
 
 
-def _schema(rows: pa.RecordBatch, file: str) -> str:
-    return ", ".join(f"{_quoted(column.name)} {_spark_type(column, file)}" for column in rows.schema)
-
-
-def _quoted(name: str) -> str:
-    """
-    >>> _quoted("at"), _quoted("order id")
-    ('at', '`order id`')
-    """
-    return name if name.isidentifier() else f"`{name.replace('`', '``')}`"
-
-
-def _spark_type(column: pa.Field, file: str) -> str:
-    try:
-        return from_arrow_type(column.type).simpleString()
-    except PySparkException:
-        raise InvalidInput(f"sample {file}: Spark has no type for column {column.name}, {column.type}") from None
+def _column(times: pa.Array, distance: Ints) -> _Times:
+    form = TimeForm.of(times[0].as_py()) if pa.types.is_string(times.type) else None
+    return _Times(distance, times.type, *_unit(times), form)
 
 
 def _microseconds(times: pa.Array, file: str, name: str) -> Ints:
@@ -189,21 +179,14 @@ def _microseconds(times: pa.Array, file: str, name: str) -> Ints:
         divisor, factor = _unit(times)
         values: Ints = np.asarray(times).astype(np.int64) * factor // divisor
         return values
-    if pa.types.is_string(times.type):
-        return _parsed(times, file, name)
-    raise InvalidInput(
-        f"sample {file}: need times, epoch numbers or ISO 8601 text in column {name}, it has {times.type}"
-    )
-
-
-def _parsed(texts: pa.Array, file: str, name: str) -> Ints:
-    for kind in (pa.timestamp("us", "UTC"), pa.timestamp("us")):
-        try:
-            return np.asarray(texts.cast(kind).cast(pa.int64()))
-        except pa.ArrowInvalid:
-            continue
-    example = shown(texts[0].as_py())
-    raise InvalidInput(f"sample {file}: need ISO 8601 times in column {name}, it has texts like {example}")
+    if not pa.types.is_string(times.type):
+        rule = f"need times, epoch numbers or ISO 8601 text in column {name}"
+        raise InvalidInput(f"sample {file}: {rule}, it has {times.type}")
+    parsed = microseconds(times)
+    if parsed is None:
+        example = shown(times[0].as_py())
+        raise InvalidInput(f"sample {file}: need ISO 8601 times in column {name}, it has texts like {example}")
+    return parsed
 
 
 def _unit(times: pa.Array) -> tuple[int, int]:
@@ -218,23 +201,29 @@ def _unit(times: pa.Array) -> tuple[int, int]:
     return next(((divisor, factor) for least, divisor, factor in UNITS if largest >= least), (1, SECOND))
 
 
-def _span(file: str, name: str, keys: pa.Array) -> int:
+def _offset(file: str, name: str, keys: pa.Array) -> int | str:
     if pa.types.is_string(keys.type):
-        return 0
+        for separator in SEPARATORS:
+            if not pc.any(pc.match_substring(keys, separator)).as_py():
+                return separator
+        raise InvalidInput(f"sample {file}: need keys without one of {' '.join(SEPARATORS)} to shift {name}")
     if not pa.types.is_integer(keys.type):
         raise InvalidInput(f"sample {file}: can shift keys that are text or whole numbers, {name} is {keys.type}")
     ends = pc.min_max(keys)
-    return int(ends["max"].as_py()) - int(ends["min"].as_py()) + 1
+    span = int(ends["max"].as_py()) - int(ends["min"].as_py()) + 1
+    if span > WIDEST:
+        raise InvalidInput(f"sample {file}: can shift numbers that span at most 2^40, {name} spans {span:,}: use text")
+    return span
 
 
-def _shifted(keys: pa.Array, turns: Ints, span: int) -> pa.Array:
-    if span:
-        return pa.array(np.asarray(keys).astype(np.int64) + turns * span)
-    repeated = pc.binary_join_element_wise(keys, pa.array(turns).cast(pa.string()), "-")
+def _shifted(keys: pa.Array, turns: Ints, offset: int | str) -> pa.Array:
+    if isinstance(offset, int):
+        return pa.array(np.asarray(keys).astype(np.int64) + turns * offset)
+    repeated = pc.binary_join_element_wise(keys, pa.array(turns).cast(pa.string()), offset)
     return pc.if_else(pa.array(turns == 0), keys, repeated)
 
 
-def brevity(kind: object) -> str:
+def repetition_warning(kind: object) -> str:
     """What it means that a sample has less than a second of records; empty if it has more."""
     if not isinstance(kind, Sampled) or kind.rows >= kind.rate:
         return ""

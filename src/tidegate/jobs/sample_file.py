@@ -9,6 +9,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
+from pyspark.errors import PySparkException
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from tidegate.core import InvalidInput, UnknownName
 
@@ -21,6 +24,7 @@ READERS: Mapping[str, Callable[[str], pa.Table]] = {
     ".json": pyarrow.json.read_json,
     ".jsonl": pyarrow.json.read_json,
 }
+PACKED = (".gz", ".bz2")
 
 
 def version(file: str) -> tuple[int, int]:
@@ -33,8 +37,8 @@ def version(file: str) -> tuple[int, int]:
 
 
 def read(file: str) -> pa.RecordBatch:
-    suffixes = Path(file).suffixes
-    reader = READERS.get(next((suffix for suffix in reversed(suffixes) if suffix not in (".gz", ".bz2")), ""))
+    suffixes = [suffix for suffix in Path(file).suffixes if suffix not in PACKED]
+    reader = READERS.get(suffixes[-1] if suffixes else "")
     if reader is None:
         raise UnknownName(f"format of the sample {file}", "".join(suffixes) or "none", READERS)
     try:
@@ -44,23 +48,53 @@ def read(file: str) -> pa.RecordBatch:
     if table.nbytes > MOST_BYTES:
         size, most = f"{table.nbytes >> 20:,} MiB", f"{MOST_BYTES >> 20} MiB"
         raise InvalidInput(f"sample {file}: need at most {most} in memory, it has {size}: take fewer rows")
-    return _batch(table.cast(pa.schema([_spark_type(column) for column in table.schema])))
-
-
-def _batch(table: pa.Table) -> pa.RecordBatch:
-    columns = {name: table[name].combine_chunks() for name in table.column_names}
+    _check_names(table.column_names, file)
+    columns = {name: _converted(table[name].combine_chunks(), name, file) for name in table.column_names}
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _spark_type(column: pa.Field) -> pa.Field:
-    """Times are Spark's timestamps, in UTC where the file has no zone; unsigned numbers get the next larger type."""
+def ddl(rows: pa.RecordBatch) -> str:
+    """The schema as Spark reads it.
+
+    >>> ddl(pa.RecordBatch.from_pydict({"order id": [1], "item": [{"no-1": "a"}]}))
+    '`order id` bigint, item struct<`no-1`:string>'
+    """
+    return ", ".join(f"{_quoted(column.name)} {_type_text(from_arrow_type(column.type))}" for column in rows.schema)
+
+
+def _check_names(names: list[str], file: str) -> None:
+    """Spark does not tell names apart by case."""
+    lower = [name.lower() for name in names]
+    for name in names:
+        if not name.strip():
+            raise InvalidInput(f"sample {file}: need a name for each column, column {names.index(name) + 1} has none")
+        if lower.count(name.lower()) > 1:
+            raise InvalidInput(f"sample {file}: need different names of columns, {name!r} occurs more than once")
+
+
+def _converted(column: pa.Array, name: str, file: str) -> pa.Array:
+    """In the type that Spark has for it: times in microseconds of UTC, at any depth."""
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_timestamp(kind):
-        kind = pa.timestamp("us", "UTC")
-    elif pa.types.is_unsigned_integer(kind):
+    if pa.types.is_unsigned_integer(kind):
         kind = pa.int64() if kind.bit_width >= 32 else pa.int32()
-    elif pa.types.is_large_string(kind):
-        kind = pa.string()
-    return pa.field(column.name, kind)
+    try:
+        target = to_arrow_type(from_arrow_type(kind, prefer_timestamp_ntz=False), timezone="UTC")
+        # what a time has beyond microseconds is cut off; of other values nothing may be lost
+        return column.cast(target, safe=not pa.types.is_timestamp(target))
+    except (PySparkException, pa.ArrowException, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InvalidInput(f"sample {file}: Spark cannot have column {name}, {column.type}: {reason}") from None
+
+
+def _type_text(kind: DataType) -> str:
+    if isinstance(kind, StructType):
+        return f"struct<{','.join(f'{_quoted(field.name)}:{_type_text(field.dataType)}' for field in kind.fields)}>"
+    if isinstance(kind, ArrayType):
+        return f"array<{_type_text(kind.elementType)}>"
+    if isinstance(kind, MapType):
+        return f"map<{_type_text(kind.keyType)},{_type_text(kind.valueType)}>"
+    return kind.simpleString()
+
+
+def _quoted(name: str) -> str:
+    return name if name.isidentifier() else f"`{name.replace('`', '``')}`"

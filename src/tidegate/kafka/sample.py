@@ -27,6 +27,8 @@ Ranges = Mapping[int, range]
 def read_sample(bootstrap: str, topic: str, records: int, options: Options = NONE, say: Say = quiet) -> pa.Table:
     """The last records of a topic, as many of each partition, in the order of their times. Values are JSON objects."""
     begin, end = begin_offsets(bootstrap, topic, options), end_offsets(bootstrap, topic, options)
+    if records < 1:
+        raise InvalidInput(f"sample of {topic!r}: need at least one record, got {records}")
     each = -(-records // max(1, len(end)))
     ranges = {partition: range(max(begin[partition], last - each), last) for partition, last in end.items()}
     if not any(ranges.values()):
@@ -40,7 +42,8 @@ def read_sample(bootstrap: str, topic: str, records: int, options: Options = NON
 
 def _consumer(bootstrap: str, topic: str, ranges: Ranges, options: Options) -> Any:
     kafka = load_client()
-    group = {"group.id": "tidegate-sample", "enable.auto.commit": False}
+    # a partition may end with markers of transactions, which are no records
+    group = {"group.id": "tidegate-sample", "enable.auto.commit": False, "enable.partition.eof": True}
     consumer = make(kafka.Consumer, settings(bootstrap, group, options), options)
     consumer.assign([kafka.TopicPartition(topic, partition, first.start) for partition, first in ranges.items()])
     return consumer
@@ -49,13 +52,16 @@ def _consumer(bootstrap: str, topic: str, ranges: Ranges, options: Options) -> A
 def _values(consumer: Any, ranges: Ranges, place: str, say: Say) -> list[bytes]:
     read: list[tuple[int, bytes]] = []
     count = sum(map(len, ranges.values()))
-    heard = reported = time.monotonic()
-    while not _finished(consumer, ranges):
-        messages = [message for message in consumer.consume(CHUNK, timeout=1.0) if message.error() is None]
-        read += [(m.timestamp()[1], m.value()) for m in messages if m.value() and m.offset() in ranges[m.partition()]]
+    missing = {partition for partition, wanted in ranges.items() if wanted}
+    last_arrival = reported = time.monotonic()
+    while missing:
+        messages = consumer.consume(CHUNK, timeout=1.0)
+        records = [message for message in messages if message.error() is None]
+        read += [(m.timestamp()[1], m.value()) for m in records if m.value() and m.offset() in ranges[m.partition()]]
+        missing -= {message.partition() for message in messages if _ends(message, ranges)}
         now = time.monotonic()
-        heard = now if messages else heard
-        if now - heard > SILENCE:
+        last_arrival = now if messages else last_arrival
+        if now - last_arrival > SILENCE:
             raise EnvironmentMissing(f"{place}: no record arrived for {SILENCE:g} s, after {len(read):,} of {count:,}")
         if now - reported > INTERVAL:
             reported = now
@@ -63,10 +69,14 @@ def _values(consumer: Any, ranges: Ranges, place: str, say: Say) -> list[bytes]:
     return [value for _, value in sorted(read, key=lambda record: record[0])]
 
 
-def _finished(consumer: Any, ranges: Ranges) -> bool:
-    """Whether all partitions were read to their ends. Some offsets have no record: those of transactions, say."""
-    positions = {place.partition: place.offset for place in consumer.position(consumer.assignment())}
-    return all(not wanted or positions.get(partition, -1) >= wanted.stop for partition, wanted in ranges.items())
+def _ends(message: Any, ranges: Ranges) -> bool:
+    """Whether nothing of its partition is missing after this message, which may be the word that there is no more."""
+    error = message.error()
+    if error is not None:
+        if error.code() != load_client().KafkaError._PARTITION_EOF:
+            raise EnvironmentMissing(f"topic {message.topic()!r} cannot be read: {error.str()}")
+        return True
+    return bool(message.offset() + 1 >= ranges[message.partition()].stop)
 
 
 def _parsed(values: list[bytes], topic: str) -> pa.Table:

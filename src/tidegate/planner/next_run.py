@@ -32,9 +32,13 @@ class Narrowing:
     after: SlotsInterval
 
     @property
+    def worthwhile(self) -> bool:
+        return _width(self.after) <= (1 - WORTH) * _width(self.before) and self.after != self.before
+
+    @property
     def sentence(self) -> str:
         run = f"one more run at {self.slots:,} slot{'s' * (self.slots > 1)}"
-        if _width(self.after) > (1 - WORTH) * _width(self.before):
+        if not self.worthwhile:
             return f"{run} is not expected to narrow the answer, {_text(self.before)} slots"
         return f"{run} would narrow the answer from {_text(self.before)} slots to {_text(self.after)}"
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from tidegate.core import TidegateError
+from tidegate.core import QueryFailed
 from tidegate.deployment.simulated import SimulatedDeployment
 from tidegate.experiment.settings import Experiment
 from tidegate.planner.estimator.estimate import CapacityEstimate
@@ -39,29 +38,42 @@ class Campaign:
     testbed: OpenTestbed
     on_phase: OnPhase = lambda question, phase, seconds: None
     on_probe: OnProbe = lambda exploration, estimate: None
+    clock: Callable[[], float] = time.monotonic
 
     def run(self, exploration: Exploration) -> Exploration:
-        """The exploration with all answers. A search that fails costs its time, and the exploration goes on."""
+        """The exploration with all answers, within its budget. It goes on after a query has failed, and ends where a
+        testbed cannot be opened.
+        """
+        settings = self.settings.for_trigger(self.e.trigger)
         while isinstance(question := exploration.ask(), Question):
+            left = (
+                60 * (exploration.rules.minutes - exploration.minutes) if exploration.rules.minutes else settings.budget
+            )
+            if left < settings.least_seconds:
+                break
             # a configuration that is measured again gets other noise
             e = replace(self.e, seed=self.e.seed + len(exploration.probes))
-            probe, estimate = self._probe(question, _configured(e, question, _expected(exploration, question)))
+            search = replace(settings, budget=min(settings.budget, left))
+            probe, estimate = self._probe(question, _configured(e, question, _expected(exploration, question)), search)
             exploration = exploration.tell(probe)
             self.on_probe(exploration, estimate)
         return exploration
 
-    def _probe(self, question: Question, e: Experiment) -> tuple[Probe, CapacityEstimate | None]:
-        search = CapacitySearch(CHALLENGE * e.peak, self.settings.for_trigger(e.trigger))
-        failure = ""
+    def _probe(
+        self, question: Question, e: Experiment, settings: SearchSettings
+    ) -> tuple[Probe, CapacityEstimate | None]:
+        search = CapacitySearch(CHALLENGE * e.peak, settings)
+        began, failure = self.clock(), ""
         try:
             with self.testbed(e) as testbed:
                 for phase in search:
                     self.on_phase(question, phase, search.estimate().seconds)
                     search.tell(testbed.measure(phase))
-        except TidegateError as error:
+        except QueryFailed as error:
             failure = str(error)
         estimate = search.estimate()
-        minutes = estimate.seconds / 60
+        # a simulated search takes no time, but would have
+        minutes = max(estimate.seconds, self.clock() - began) / 60
         if failure or estimate.rate is None:
             return Probe(question.slots, question.memory, None, minutes, failure or estimate.ending.value), estimate
         return Probe(question.slots, question.memory, estimate.rate, minutes), estimate
@@ -100,13 +112,14 @@ def simulated_testbed(e: Experiment) -> Iterator[Testbed]:
 @contextmanager
 def spark_testbed(e: Experiment) -> Iterator[Testbed]:
     """A Spark session of its own, whose executors are warm and under their quota."""
-    from tidegate.deployment.spark import SparkDeployment, spark_host, warm_up  # noqa: PLC0415, imports Spark
+    from tidegate.cluster.session import workspace  # noqa: PLC0415, imports Spark
+    from tidegate.deployment.spark import SparkDeployment, spark_host, warm_up  # noqa: PLC0415
 
-    with TemporaryDirectory(prefix="tidegate-plan-") as folder, spark_host(e, Path(folder)) as host:
+    with workspace() as folder, spark_host(e, folder) as host:
         warm_up(host, e, bind=True)
         deployment = SparkDeployment(host, e)
         try:
             deployment.start()
-            yield Testbed(deployment, e.maximum, e.trigger)
+            yield Testbed(deployment, e.maximum, e.trigger, deployment.resume)
         finally:
             deployment.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tidegate.core import Batch, Decision, Lever, Observation, QueryEnded, QueryFailed, Target
@@ -20,12 +20,16 @@ USUAL_WAIT = 2.0
 
 
 class Testbed:
-    """A deployment whose load changes while it runs, with a fixed number of executors."""
+    """A deployment whose load changes while it runs, with a fixed number of executors. `resume` starts a query that has
+    failed from its checkpoint.
+    """
 
     __test__ = False  # its name begins as pytest's classes do
 
-    def __init__(self, deployment: Deployment, executors: int, trigger: float) -> None:
-        self._deployment, self._executors, self._trigger = deployment, executors, trigger
+    def __init__(
+        self, deployment: Deployment, executors: int, trigger: float, resume: Callable[[], None] | None = None
+    ) -> None:
+        self._deployment, self._executors, self._trigger, self._resume = deployment, executors, trigger, resume
         self._batches: list[Batch] = []
         self._last: Observation | None = None
 
@@ -35,6 +39,8 @@ class Testbed:
         try:
             observed = self._carry_out(phase)
         except (QueryFailed, QueryEnded) as error:
+            if self._resume is not None:
+                self._resume()
             return Measurement(clock.now() - start, failure=str(error) or "the query ended")
         end = clock.now()
         begin = end - phase.observation if isinstance(phase, Probe) else start
@@ -67,7 +73,12 @@ class Testbed:
             obs = self._deployment.engine.observe()
             self._batches += obs.batches
             observed.append(obs)
-            if until_idle and obs.batches and (obs.backlog or 0.0) <= USUAL_WAIT * rate * self._trigger:
+            if (
+                until_idle
+                and obs.batches
+                and obs.backlog is not None
+                and obs.backlog <= USUAL_WAIT * rate * self._trigger
+            ):
                 break
         # older batches are not looked at again
         del self._batches[:-1000]

@@ -14,7 +14,7 @@ from tidegate.core import QueryFailed, Sink, Tick
 from tidegate.deployment.spark import SparkDeployment, SparkHost, spark_host, warm_up
 from tidegate.experiment.settings import Experiment
 from tidegate.jobs import SPARSE, events, job
-from tidegate.jobs.sample import brevity
+from tidegate.jobs.sample import repetition_warning
 from tidegate.kafka import connector
 from tidegate.kafka.options import resolve
 from tidegate.kafka.process import ProducerSpec
@@ -74,7 +74,7 @@ class _SparkRun:
     def _go(self, folder: Path) -> None:
         e = self._experiment
         with ExitStack() as end:
-            if e.sample and (text := brevity(events(**e.event_options()))):
+            if e.sample and (text := repetition_warning(events(**e.event_options()))):
                 self._say(text)
             topic = end.enter_context(self._topic()) if e.kafka else None
             place = e.master or "an embedded cluster"
