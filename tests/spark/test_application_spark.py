@@ -1,4 +1,4 @@
-"""A query of one's own on a sample of one's own: through files and Kafka, its result verified like that of a job."""
+"""A user's query on a sample, from the embedded source and through Kafka, its result verified like that of a job."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def build(orders):
 
 
 @pytest.fixture
-def own(tmp_path: Path) -> dict[str, str]:
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """In the working directory, which executors do not share."""
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "orders.py").write_text(APP)
     begin = datetime(2024, 1, 1, tzinfo=UTC)
     rows = {
@@ -45,11 +47,11 @@ def own(tmp_path: Path) -> dict[str, str]:
         "price": [float(k) for k in range(300)],
     }
     pyarrow.parquet.write_table(pa.table(rows), tmp_path / "orders.parquet")
-    return {"job": str(tmp_path / "orders.py"), "sample": f"{tmp_path}/orders.parquet?time=at&key=shop"}
+    return {"job": "orders.py", "sample": "orders.parquet?time=at&key=shop"}
 
 
 @pytest.mark.parametrize("source", ["embedded", "kafka"])
-def test_a_query_of_ones_own_is_run_and_verified(
+def test_a_user_s_query_is_run_and_verified(
     tmp_path: Path, own: dict[str, str], source: str, request: pytest.FixtureRequest
 ) -> None:
     kafka = None
