@@ -123,7 +123,7 @@ class CapacitySearch:
     def _probe(self, evidence: Evidence) -> Probe:
         s = self._settings
         last = self._probes + 1 >= s.probes or not self._affordable(2 * s.probe_seconds)
-        target = evidence.target(last=last)
+        target = min(MOST, evidence.target(last=last))
         # a backlog that is left over would be measured as load
         drain = min(s.drain_limit, self._backlog / evidence.accepted)
         cooldown_rate = min(s.cooldown_rate, COOLDOWN_SHARE * target)

@@ -113,7 +113,7 @@ class WarmUpSeries:
         self.overloaded = self.overloaded or any(not outcome.sustained for outcome in shown)
         if self.overloaded and processed:
             wanted = 2 * processed - (window.backlog_end or 0.0) / self.settings.window
-            self.rate = max(wanted, LEAST_SHARE * processed, LEAST_RATE)
+            self.rate = min(MOST, max(wanted, LEAST_SHARE * processed, LEAST_RATE))
         elif shown and not self.overloaded:
             self.rate = min(MOST, self.rate * self.settings.growth)
 
