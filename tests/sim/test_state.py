@@ -169,3 +169,14 @@ def test_every_partition_is_held_by_an_executor_that_is_there(changes: list[set[
         assert 0 <= loads <= 12
         if follow and state.even:
             assert max(held) - min(held) <= 1
+
+
+def test_the_capacity_of_a_comparison_is_that_of_partitions_as_they_are_placed() -> None:
+    # eight partitions on two executors: 1 + 2 / 2 s for 8,000 records, and 6 s for the share of the larger half
+    uneven = replace(STATEFUL, shares=(0.2, 0.05, 0.2, 0.05, 0.2, 0.05, 0.2, 0.05))
+    empty, each = uneven.placed(2)
+    held = {weight for weight in (0.8, 0.5) if empty + each * 8000 == pytest.approx(1 + 1 + 6 * weight)}
+    assert held
+    assert STATEFUL.placed(2) == pytest.approx(STATEFUL.parts(2))
+    best, placed = uneven.parts(2), uneven.placed(2)
+    assert placed[1] >= best[1]

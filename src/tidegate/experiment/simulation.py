@@ -48,16 +48,16 @@ def batch_model(e: Experiment) -> BatchModel:
 
 
 def capacity(e: Experiment, executors: int) -> float:
-    """Records per second that a number of executors can sustain."""
+    """Records per second that a number of executors can sustain, with state where it is placed."""
     if e.engine == "operators":
         return paper_query(e.model or e.job).graph.capacity_of(executors)
     if e.engine != "sim":
         raise InvalidInput(f"engine {e.engine}: its capacity is unknown before it runs")
     batches = batch_model(e)
     # the largest batches that still meet the objective, as the fixed cost counts least in them
-    empty, per_record = batches.parts(executors)
+    empty, per_record = batches.placed(executors)
     records = max(1.0, (max(e.trigger, e.slo / 2) - empty) / per_record)
-    return batches.capacity(executors, e.trigger, records)
+    return records / max(e.trigger, empty + per_record * records)
 
 
 def oracles(es: Sequence[Experiment]) -> list[Oracle]:

@@ -25,6 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from tidegate.capacity.placement import spread
 from tidegate.core import InvalidInput, UnknownName, check, parameter
 from tidegate.core.reading import parse_json, read_text, shown
 
@@ -143,6 +144,20 @@ class BatchModel:
         waves, _ = self.bound(least)
         slot = max(math.fsum(least) / self.cores, 1 / (executors * self.cores), weights[-1])
         return self.fixed + empty + waves, each + self.cost * (1 - self.first) * slot
+
+    def placed(self, executors: int) -> tuple[float, float]:
+        """Like `parts`, with state where it is placed: as many partitions on each executor, however large they are."""
+        empty, each = self.free(executors)
+        if not self.stateful:
+            return self.fixed + empty, each
+        weights: dict[str, list[float]] = {}
+        nobody = [(None,)] * self.tasks
+        slots = {str(number): self.cores for number in range(executors)}
+        for executor, weight in zip(spread(nobody, slots), self.weights(), strict=True):
+            weights.setdefault(executor, []).append(weight)
+        bounds = [self.bound(held) for held in weights.values()]
+        waves, most = max(waves for waves, _ in bounds), max(cost for _, cost in bounds)
+        return self.fixed + empty + waves, each + most
 
     def loading(self, rate: float) -> float:
         """Seconds in which an executor loads the state of a partition at so many records per second."""
