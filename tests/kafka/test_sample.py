@@ -24,17 +24,17 @@ def sent(broker: Broker, topic: str, values: list[bytes], partitions: int = 2) -
 
 
 def test_the_last_records_of_each_partition_in_the_order_of_their_times(broker: Broker) -> None:
-    sent(broker, "many", [json.dumps({"user": k, "at": "2024-01-01 12:00:00"}).encode() for k in range(25_001)])
-    assert read_sample(broker.address, "many", 10)["user"].to_pylist() == list(range(24_991, 25_001))
-    assert read_sample(broker.address, "many", 50_000)["user"].to_pylist() == list(range(25_001))
+    sent(broker, "numbered", [json.dumps({"user": k, "at": "2024-01-01 12:00:00"}).encode() for k in range(25_001)])
+    assert read_sample(broker.address, "numbered", 10)["user"].to_pylist() == list(range(24_991, 25_001))
+    assert read_sample(broker.address, "numbered", 50_000)["user"].to_pylist() == list(range(25_001))
 
 
 def test_what_is_wrong_with_a_topic(broker: Broker) -> None:
-    create_topic(broker.address, "empty", 1)
+    create_topic(broker.address, "no-records", 1)
     with pytest.raises(InvalidInput, match="need at least one record for a sample, it has none"):
-        read_sample(broker.address, "empty", 10)
-    sent(broker, "text", [b"hello"])
+        read_sample(broker.address, "no-records", 10)
+    sent(broker, "no-json", [b"hello"])
     with pytest.raises(InvalidInput, match="need records that are JSON objects"):
-        read_sample(broker.address, "text", 10)
+        read_sample(broker.address, "no-json", 10)
     with pytest.raises(InvalidInput, match="no topic is named 'emty'"):
         read_sample(broker.address, "emty", 10)

@@ -88,7 +88,9 @@ class Experiment(RunSpec):
             self._jobs().events(**self.event_options())
 
     def _check_sample(self) -> None:
-        own = not self._jobs().job(self.job).events
+        own = self._jobs().is_application(self.job)
+        if own:
+            self._jobs().check_application(self.job)
         if own and not self.sample:
             raise InvalidInput(f"run: need a sample of records for {self.job}, as in --sample orders.parquet")
         if self.sample and not own:

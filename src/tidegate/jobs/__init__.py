@@ -2,7 +2,7 @@
 
 from tidegate.core import UnknownName
 from tidegate.jobs import nexmark, topspeed, traffic, wordcount, ysb
-from tidegate.jobs.application import SUFFIX, application
+from tidegate.jobs.application import SUFFIX, application, check_application
 from tidegate.jobs.definition import Job
 from tidegate.jobs.event_kinds import KINDS, SPARSE, Events, events
 from tidegate.jobs.sample import PREFIX as SAMPLE
@@ -12,17 +12,35 @@ from tidegate.jobs.skew import Skew
 JOBS = {job.name: job for job in (*nexmark.JOBS, wordcount.JOB, ysb.JOB, traffic.JOB, topspeed.JOB)}
 
 
+def is_application(name: str) -> bool:
+    """Whether a job is a user's query, in a Python file."""
+    return name.endswith(SUFFIX)
+
+
 def job(name: str) -> Job:
     """One of Tidegate's jobs, or that in a Python file.
 
     >>> job("q1").events
     'bids'
     """
-    if name.endswith(SUFFIX):
+    if is_application(name):
         return application(name)
     if name not in JOBS:
         raise UnknownName("job", name, JOBS)
     return JOBS[name]
 
 
-__all__ = ["JOBS", "KINDS", "SAMPLE", "SPARSE", "Events", "Job", "Sample", "Skew", "events", "job"]
+__all__ = [
+    "JOBS",
+    "KINDS",
+    "SAMPLE",
+    "SPARSE",
+    "Events",
+    "Job",
+    "Sample",
+    "Skew",
+    "check_application",
+    "events",
+    "is_application",
+    "job",
+]

@@ -28,12 +28,19 @@ MODES = ("append", "update")
 
 
 def application(file: str) -> Job:
-    """The job in a file. A file that has changed is read again."""
+    """The job in a file. A file that has changed is read again. Spark has to run: user-defined functions need it."""
+    check_application(file)
+    return _load(file, Path(file).stat().st_mtime_ns)
+
+
+def check_application(file: str) -> None:
+    """That a file is Python, as far as can be said without running it."""
     try:
-        changed = Path(file).stat().st_mtime_ns
+        compile(Path(file).read_bytes(), file, "exec")
     except (OSError, ValueError) as error:
         raise InvalidInput(f"app {file}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return _load(file, changed)
+    except SyntaxError as error:
+        raise InvalidInput(f"app {file}, line {error.lineno}: {error.msg}") from None
 
 
 @lru_cache(maxsize=8)
