@@ -7,7 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 ROOT = STORE.parent / "plan"
 #: the engines on which a testbed can be
 ENGINES = ("spark", "sim")
+#: an increase of the error that no measurement makes
+NEVER = 1e9
 #: tasks for each planned slot, so that they spread evenly over fewer slots, too
 TASKS_PER_SLOT = 3
 
@@ -143,7 +145,9 @@ def _explored(e: Experiment, executors: Sequence[int], minutes: float, earlier: 
     space = Space.of([number * e.cores for number in executors], [e.memory])
     # what was measured before took its time then
     spent = math.fsum(probe.minutes for probe in kept)
-    exploration = Exploration(space, ExplorationRules(minutes=spent + minutes), kept)
+    rules = ExplorationRules(minutes=spent + minutes)
+    # who asks for more wants it although the last measurement has raised the error
+    exploration = Exploration(space, replace(rules, worse=NEVER) if earlier.more else rules, kept)
     if kept:
         err.print(f"{len(kept)} measurements of {file} are used again (--more adds to them, --fresh replaces them)")
     if len(exploration.measurements) > len(space.corners) and not earlier.more:

@@ -16,6 +16,7 @@ from tidegate.planner.estimator.phases import Phase
 from tidegate.planner.estimator.search import CapacitySearch
 from tidegate.planner.estimator.search_settings import SearchSettings
 from tidegate.planner.explorer import Exploration, Probe, Question
+from tidegate.profiling.pilot import FIRST_RATE, Pilot, pilot
 from tidegate.profiling.testbed import Testbed
 
 #: a deployment of an experiment with its executors, ready for the first phase
@@ -23,8 +24,6 @@ OpenTestbed = Callable[[Experiment], AbstractContextManager[Testbed]]
 #: told the phases of a search before they begin
 OnPhase = Callable[[Question, Phase, float], None]
 OnProbe = Callable[[Exploration, CapacityEstimate | None], None]
-#: rate of the first warm-up, records/s; it doubles until it is too much
-FIRST_RATE = 20_000.0
 #: a search begins with so many times the rate that is expected
 CHALLENGE = 1.5
 
@@ -53,11 +52,28 @@ class Campaign:
                 break
             # a configuration that is measured again gets other noise
             e = replace(self.e, seed=self.e.seed + len(exploration.probes))
+            expected = _expected(exploration, question) or self._pilot(question, e)
+            left = max(settings.least_seconds, left - expected.seconds)
             search = replace(settings, budget=min(settings.budget, left))
-            probe, estimate = self._probe(question, _configured(e, question, _expected(exploration, question)), search)
-            exploration = exploration.tell(probe)
+            probe, estimate = self._probe(
+                question, configured(e, question.slots, expected.rate, question.memory), search
+            )
+            exploration = exploration.tell(replace(probe, minutes=probe.minutes + expected.seconds / 60))
             self.on_probe(exploration, estimate)
         return exploration
+
+    def _pilot(self, question: Question, e: Experiment) -> Pilot:
+        """What to expect of the first configuration. Windows hold more or less records by the rate at which event time
+        advances, so the search itself must begin with about the right one.
+        """
+        began, shown = self.clock(), Pilot(FIRST_RATE, 0.0)
+        try:
+            with self.testbed(configured(e, question.slots, FIRST_RATE, question.memory)) as testbed:
+                shown = pilot(testbed, self.e.trigger, lambda phase, seconds: self.on_phase(question, phase, seconds))
+        except QueryFailed:
+            pass  # the search fails, too, and says why
+        # simulated windows take no time, but would have
+        return replace(shown, seconds=max(shown.seconds, self.clock() - began))
 
     def _probe(
         self, question: Question, e: Experiment, settings: SearchSettings
@@ -79,17 +95,19 @@ class Campaign:
         return Probe(question.slots, question.memory, estimate.rate, minutes), estimate
 
 
-def _expected(exploration: Exploration, question: Question) -> float:
-    """In proportion to the measurement with the closest number of slots."""
+def _expected(exploration: Exploration, question: Question) -> Pilot | None:
+    """In proportion to the measurement with the closest number of slots. None without any."""
     if not exploration.measurements:
-        return FIRST_RATE
+        return None
     nearest = min(exploration.measurements, key=lambda m: abs(m.slots - question.slots))
-    return nearest.rate * question.slots / nearest.slots
+    return Pilot(nearest.rate * question.slots / nearest.slots, 0.0)
 
 
-def _configured(e: Experiment, question: Question, rate: float) -> Experiment:
-    """Event time advances at the rate that is expected, so that windows hold what they would hold at that rate."""
-    executors = question.slots // e.cores
+def configured(e: Experiment, slots: int, rate: float, memory: float | None = None) -> Experiment:
+    """The experiment of a search. Event time advances at the rate that is expected, so that windows hold what they
+    would hold at that rate.
+    """
+    executors = slots // e.cores
     numbers: dict[str, Any] = {"minimum": executors, "maximum": executors, "initial": executors}
     # a search limits batches itself
     load: dict[str, Any] = {"workload": "constant", "peak": rate, "limit": max(1, round(100 * rate))}
@@ -97,7 +115,7 @@ def _configured(e: Experiment, question: Question, rate: float) -> Experiment:
         e,
         policy="static",
         options={"executors": executors},
-        memory=int(question.memory),
+        memory=e.memory if memory is None else int(memory),
         verify=False,
         **numbers,
         **load,

@@ -13,12 +13,12 @@ from statistics import fmean, variance
 from tidegate.planner.estimator.phases import Measurement
 
 
-def is_steady(windows: Sequence[Measurement], group: int, change: float) -> bool:
+def is_steady(windows: Sequence[Measurement], group: int, change: float, errors: float = 1.0) -> bool:
     """Whether the last `group` windows differ from as many before them by at most `change`, in throughput and state.
 
-    Throughput may also differ by its standard error, as on a noisy machine it always does. Windows in which no batch
-    finished do not count, and one in which nothing was processed is not steady. State is only looked at if all windows
-    know it.
+    Throughput may also differ by `errors` standard errors, as on a noisy machine it always does. Windows in which no
+    batch finished do not count, and one in which nothing was processed is not steady. State is only looked at if all
+    windows know it.
 
     >>> windows = [Measurement(15.0, processed_rate=rate) for rate in (60.0, 80.0, 95.0, 99.0, 100.0, 101.0)]
     >>> is_steady(windows[:4], 2, 0.05), is_steady(windows, 2, 0.05)  # 70 -> 97, then 97 -> 100.5
@@ -28,12 +28,8 @@ def is_steady(windows: Sequence[Measurement], group: int, change: float) -> bool
     rates = [window.processed_rate or 0.0 for window in measured[-2 * group :]]
     if len(rates) < 2 * group or not all(rates):
         return False
-    return _throughput_is_steady(rates[:group], rates[group:], change) and _state_is_steady(measured, group, change)
-
-
-def _throughput_is_steady(before: Sequence[float], after: Sequence[float], change: float) -> bool:
-    difference = abs(fmean(after) - fmean(before))
-    return difference <= max(change * fmean(before), _standard_error(before, after))
+    allowed = max(change * fmean(rates[:group]), errors * _standard_error(rates[:group], rates[group:]))
+    return abs(fmean(rates[group:]) - fmean(rates[:group])) <= allowed and _state_is_steady(measured, group, change)
 
 
 def _standard_error(before: Sequence[float], after: Sequence[float]) -> float:

@@ -11,8 +11,12 @@ from tidegate.planner.estimator.search_settings import SearchSettings
 from tidegate.planner.estimator.steadiness import is_steady
 from tidegate.planner.estimator.verdict import Limit, Outcome, outcomes
 
-#: how much faster than so far a query may become in a window, without its batches being cut short
-HEADROOM = 1.5
+#: how much faster than so far a query may become in a window, without its batches being cut short: a steady one, and
+#: one whose rate still grows by more than `RISING` from window to window, as it is compiled or began with too little
+HEADROOM, RISING_HEADROOM, RISING = 1.5, 4.0, 0.25
+#: standard errors by which throughput may differ at the end of the warm-up's time, when only a clear trend is a reason
+#: not to begin
+LAST_ERRORS = 2.0
 #: lowest rate of a window, as a share of the processed rate
 LEAST_SHARE = 0.25
 #: relative deviation between windows that is assumed, and the number of windows that it counts for
@@ -42,8 +46,15 @@ class WarmUpSeries:
     @property
     def phase(self) -> WarmUp:
         fastest = max(self._rates(), default=0.0)
-        needed = HEADROOM * fastest if self.overloaded and fastest else self.rate
+        headroom = RISING_HEADROOM if self.rising else HEADROOM
+        needed = headroom * fastest if self.overloaded and fastest else self.rate
         return WarmUp(self.rate, self.settings.window, self.settings.batch_limit(needed))
+
+    @property
+    def rising(self) -> bool:
+        """Whether the query is still becoming faster by far."""
+        rates = self._rates()[-2:]
+        return len(rates) < 2 or rates[-1] > (1 + RISING) * rates[0]
 
     @property
     def over(self) -> bool:
@@ -52,7 +63,8 @@ class WarmUpSeries:
 
     @property
     def steady(self) -> bool:
-        return is_steady(self.windows, self.settings.steady_windows, self.settings.steady_change)
+        errors = LAST_ERRORS if self.over else 1.0
+        return is_steady(self.windows, self.settings.steady_windows, self.settings.steady_change, errors)
 
     @property
     def unchallenged(self) -> bool:
