@@ -167,9 +167,8 @@ class Exploration:
         return ""
 
     def _expected_minutes(self) -> float:
-        """Of the next probe: the mean of those that were not cached."""
-        spent = [probe.minutes for probe in self.probes if probe.minutes > 0]
-        return math.fsum(spent) / len(spent) if spent else 0.0
+        """Of the next probe: the shortest that was neither cached nor failed, as a search fits itself to its budget."""
+        return min((probe.minutes for probe in self.probes if probe.minutes > 0 and not probe.failure), default=0.0)
 
     def _open(self) -> list[Configuration]:
         failed = {probe.configuration for probe in self.probes if probe.rate is None}

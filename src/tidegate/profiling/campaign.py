@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from tidegate.planner.estimator.phases import Phase
 from tidegate.planner.estimator.search import CapacitySearch
 from tidegate.planner.estimator.search_settings import SearchSettings
 from tidegate.planner.explorer import Exploration, Probe, Question
-from tidegate.profiling.pilot import FIRST_RATE, Pilot, pilot
+from tidegate.profiling.pilot import FIRST_RATE, pilot
 from tidegate.profiling.testbed import Testbed
 
 #: a deployment of an experiment with its executors, ready for the first phase
@@ -26,6 +26,11 @@ OnPhase = Callable[[Question, Phase, float], None]
 OnProbe = Callable[[Exploration, CapacityEstimate | None], None]
 #: a search begins with so many times the rate that is expected
 CHALLENGE = 1.5
+#: seconds from a question to the first phase that are expected: Spark starts, and executors use up their grace
+OPENING = 75.0
+#: least share of a search's own budget that it gets, even if other configurations must do without, and the number of
+#: configurations beyond which it does not care
+SENSIBLE, MOST_DUE = 0.4, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,64 +48,67 @@ class Campaign:
         """The exploration with all answers, within its budget. It goes on after a query has failed, and ends where a
         testbed cannot be opened.
         """
-        settings = self.settings.for_trigger(self.e.trigger)
         while isinstance(question := exploration.ask(), Question):
-            left = (
-                60 * (exploration.rules.minutes - exploration.minutes) if exploration.rules.minutes else settings.budget
-            )
-            if left < settings.least_seconds:
+            settings = self._settings(exploration, question)
+            if settings is None:
                 break
-            # a configuration that is measured again gets other noise
-            e = replace(self.e, seed=self.e.seed + len(exploration.probes))
-            expected = _expected(exploration, question) or self._pilot(question, e)
-            left = max(settings.least_seconds, left - expected.seconds)
-            search = replace(settings, budget=min(settings.budget, left))
-            probe, estimate = self._probe(
-                question, configured(e, question.slots, expected.rate, question.memory), search
-            )
-            exploration = exploration.tell(replace(probe, minutes=probe.minutes + expected.seconds / 60))
+            probe, estimate = self._probe(question, exploration, settings)
+            exploration = exploration.tell(probe)
             self.on_probe(exploration, estimate)
         return exploration
 
-    def _pilot(self, question: Question, e: Experiment) -> Pilot:
-        """What to expect of the first configuration. Windows hold more or less records by the rate at which event time
-        advances, so the search itself must begin with about the right one.
+    def _settings(self, exploration: Exploration, question: Question) -> SearchSettings | None:
+        """Those of the next search, which takes its share of the time that is left: what the configurations that were
+        not measured yet leave to it. None if there is not enough for a search.
         """
-        began, shown = self.clock(), Pilot(FIRST_RATE, 0.0)
-        try:
-            with self.testbed(configured(e, question.slots, FIRST_RATE, question.memory)) as testbed:
-                shown = pilot(testbed, self.e.trigger, lambda phase, seconds: self.on_phase(question, phase, seconds))
-        except QueryFailed:
-            pass  # the search fails, too, and says why
-        # simulated windows take no time, but would have
-        return replace(shown, seconds=max(shown.seconds, self.clock() - began))
+        settings = self.settings.for_trigger(self.e.trigger)
+        if not exploration.rules.minutes:
+            return settings
+        left = 60 * (exploration.rules.minutes - exploration.minutes) - OPENING
+        if left < settings.least_seconds:
+            return None
+        probed = {probe.configuration for probe in exploration.probes}
+        due = min(MOST_DUE, sum(configuration not in probed for configuration in exploration.space))
+        share = (left + OPENING) / max(1, due) - OPENING
+        sensible = SENSIBLE * settings.budget
+        return replace(settings, budget=min(settings.budget, left, max(settings.least_seconds, sensible, share)))
 
     def _probe(
-        self, question: Question, e: Experiment, settings: SearchSettings
+        self, question: Question, exploration: Exploration, settings: SearchSettings
     ) -> tuple[Probe, CapacityEstimate | None]:
-        search = CapacitySearch(CHALLENGE * e.peak, settings)
-        began, failure = self.clock(), ""
+        began, failure, seconds, estimate = self.clock(), "", 0.0, None
+        expected = _expected(exploration, question)
+        e = configured(self.e, question.slots, expected or FIRST_RATE, question.memory)
+        # a configuration that is measured again gets other noise
+        e = replace(e, seed=e.seed + len(exploration.probes))
         try:
             with self.testbed(e) as testbed:
+                if expected is None:
+                    shown = pilot(testbed, e.trigger, lambda phase, spent: self.on_phase(question, phase, spent))
+                    expected, seconds = shown.rate, shown.seconds
+                    testbed = testbed.begin_again(expected)  # noqa: PLW2901, the same testbed
+                search = CapacitySearch(CHALLENGE * expected, settings)
+                estimate = search.estimate()
                 for phase in search:
-                    self.on_phase(question, phase, search.estimate().seconds)
+                    self.on_phase(question, phase, seconds + search.estimate().seconds)
                     search.tell(testbed.measure(phase))
+                    estimate = search.estimate()
         except QueryFailed as error:
             failure = str(error)
-        estimate = search.estimate()
         # a simulated search takes no time, but would have
-        minutes = max(estimate.seconds, self.clock() - began) / 60
-        if failure or estimate.rate is None:
-            return Probe(question.slots, question.memory, None, minutes, failure or estimate.ending.value), estimate
+        minutes = max(seconds + (estimate.seconds if estimate else 0.0), self.clock() - began) / 60
+        if failure or estimate is None or estimate.rate is None:
+            reason = failure or (estimate.ending.value if estimate else "the query failed")
+            return Probe(question.slots, question.memory, None, minutes, reason), estimate
         return Probe(question.slots, question.memory, estimate.rate, minutes), estimate
 
 
-def _expected(exploration: Exploration, question: Question) -> Pilot | None:
+def _expected(exploration: Exploration, question: Question) -> float | None:
     """In proportion to the measurement with the closest number of slots. None without any."""
     if not exploration.measurements:
         return None
     nearest = min(exploration.measurements, key=lambda m: abs(m.slots - question.slots))
-    return Pilot(nearest.rate * question.slots / nearest.slots, 0.0)
+    return nearest.rate * question.slots / nearest.slots
 
 
 def configured(e: Experiment, slots: int, rate: float, memory: float | None = None) -> Experiment:
@@ -124,7 +132,11 @@ def configured(e: Experiment, slots: int, rate: float, memory: float | None = No
 
 @contextmanager
 def simulated_testbed(e: Experiment) -> Iterator[Testbed]:
-    yield Testbed(SimulatedDeployment(e), e.maximum, e.trigger)
+    def begin(rate: float) -> Testbed:
+        deployment = SimulatedDeployment(configured(e, e.maximum * e.cores, rate))
+        return Testbed(deployment, e.maximum, e.trigger, restart=begin)
+
+    yield begin(e.peak)
 
 
 @contextmanager
@@ -133,11 +145,14 @@ def spark_testbed(e: Experiment) -> Iterator[Testbed]:
     from tidegate.cluster.session import workspace  # noqa: PLC0415, imports Spark
     from tidegate.deployment.spark import SparkDeployment, spark_host, warm_up  # noqa: PLC0415
 
-    with workspace() as folder, spark_host(e, folder) as host:
+    with workspace() as folder, spark_host(e, folder) as host, ExitStack() as deployed:
         warm_up(host, e, bind=True)
-        deployment = SparkDeployment(host, e)
-        try:
+
+        def begin(rate: float) -> Testbed:
+            deployed.close()
+            deployment = SparkDeployment(host, configured(e, e.maximum * e.cores, rate))
+            deployed.callback(deployment.close)
             deployment.start()
-            yield Testbed(deployment, e.maximum, e.trigger, deployment.resume)
-        finally:
-            deployment.close()
+            return Testbed(deployment, e.maximum, e.trigger, deployment.resume, begin)
+
+        yield begin(e.peak)

@@ -21,17 +21,27 @@ USUAL_WAIT = 2.0
 
 class Testbed:
     """A deployment whose load changes while it runs, with a fixed number of executors. `resume` starts a query that has
-    failed from its checkpoint.
+    failed from its checkpoint, `restart` a new one.
     """
 
     __test__ = False  # its name begins as pytest's classes do
 
     def __init__(
-        self, deployment: Deployment, executors: int, trigger: float, resume: Callable[[], None] | None = None
+        self,
+        deployment: Deployment,
+        executors: int,
+        trigger: float,
+        resume: Callable[[], None] | None = None,
+        restart: Callable[[float], Testbed] | None = None,
     ) -> None:
         self._deployment, self._executors, self._trigger, self._resume = deployment, executors, trigger, resume
+        self._restart = restart
         self._batches: list[Batch] = []
         self._last: Observation | None = None
+
+    def begin_again(self, rate: float) -> Testbed:
+        """The query from its first record, with event time that advances at `rate`, on the same executors."""
+        return self if self._restart is None else self._restart(rate)
 
     def measure(self, phase: Phase) -> Measurement:
         clock = self._deployment.clock
