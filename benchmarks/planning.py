@@ -69,7 +69,7 @@ def searched(e: Experiment, executors: tuple[int, ...], minutes: float) -> Json:
     def keep(exploration: Exploration, estimate: CapacityEstimate | None) -> None:
         probe = exploration.probes[-1]
         say(f"{e.job}, {probe.slots} executors: {estimate}")
-        estimates.append(asdict(probe) | {"interval": estimate.interval if estimate else None, "text": str(estimate)})
+        estimates.append(asdict(probe) | {"text": str(estimate)})
 
     exploration = Exploration(Space.of([*executors], [e.memory]), ExplorationRules(minutes=minutes, worse=1e9))
     campaign = Campaign(
@@ -127,7 +127,7 @@ def plan(e: Experiment, budget: float, folder: Path) -> bool:
     prediction = steps.run("predicted", lambda: predicted(e, trained))
     fresh = steps.run("fresh", lambda: searched(e, (PREDICTED,), 1.5 * settings.budget / 60))["probes"][0]
     largest = [probe for probe in trained if probe["slots"] == max(TRAINED) and probe["rate"]]
-    rate = min(probe["interval"][0] for probe in largest)
+    rate = min(probe["low"] for probe in largest)
     run = steps.run("held", lambda: held(e, rate, settings))
     error = prediction["median"] / fresh["rate"] - 1 if fresh["rate"] else math.inf
     rates = ", ".join(f"{probe['slots']}: {probe['rate']:,.0f}" for probe in trained if probe["rate"])

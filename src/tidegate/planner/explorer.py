@@ -51,13 +51,19 @@ class ExplorationRules:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A probe and its outcome: a rate, or why there is none. A cached rate took no minutes."""
+    """A probe and its outcome: a rate, or why there is none. A cached rate took no minutes. `low` and `high` are the
+    ends of its 90 % interval where known, `ending` and `limit` why the search ended and what prevented a higher rate.
+    """
 
     slots: int
     memory: float
     rate: float | None
     minutes: float = 0.0
     failure: str = ""
+    low: float | None = None
+    high: float | None = None
+    ending: str = ""
+    limit: str = ""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.minutes) and self.minutes >= 0):

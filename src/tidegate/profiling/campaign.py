@@ -97,10 +97,23 @@ class Campaign:
             failure = str(error)
         # a simulated search takes no time, but would have
         minutes = max(seconds + (estimate.seconds if estimate else 0.0), self.clock() - began) / 60
-        if failure or estimate is None or estimate.rate is None:
-            reason = failure or (estimate.ending.value if estimate else "the query failed")
-            return Probe(question.slots, question.memory, None, minutes, reason), estimate
-        return Probe(question.slots, question.memory, estimate.rate, minutes), estimate
+        return _answer(question, minutes, failure, estimate), estimate
+
+
+def _answer(question: Question, minutes: float, failure: str, estimate: CapacityEstimate | None) -> Probe:
+    if estimate is None or estimate.rate is None or failure:
+        reason = failure or (estimate.ending.value if estimate else "the query failed")
+        return Probe(question.slots, question.memory, None, minutes, reason)
+    return Probe(
+        question.slots,
+        question.memory,
+        estimate.rate,
+        minutes,
+        low=estimate.interval[0],
+        high=estimate.interval[1],
+        ending=estimate.ending.value,
+        limit=estimate.limit.value if estimate.limit else "",
+    )
 
 
 def _expected(exploration: Exploration, question: Question) -> float | None:
