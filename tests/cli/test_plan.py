@@ -1,5 +1,6 @@
 """`tidegate plan` on a simulated testbed."""
 
+import fcntl
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -57,7 +58,7 @@ def test_measurements_of_another_model_are_not(plan: Command, tmp_path: Path) ->
 
 def test_measurements_that_are_damaged_are_a_sentence(plan: Command, tmp_path: Path) -> None:
     assert plan("--rate", "20k").code == 0
-    (file,) = (tmp_path / ".tidegate" / "plan").glob("*.json")
+    (file,) = (tmp_path / ".tidegate" / "plan").glob("*/probes.json")
     file.write_text("[{")
     ended = plan("--rate", "20k")
     assert ended.code == 2
@@ -87,3 +88,14 @@ def test_a_rate_beyond_the_partitions_says_how_many_it_takes(plan: Command) -> N
     ended = plan("--rate", "200k", "--partitions", "12")
     assert ended.code == 0
     assert "no plan: 12 partitions keep at most 12 slots busy" in ended.out
+
+
+def test_the_same_query_is_not_measured_by_two_commands_at_once(plan: Command, tmp_path: Path) -> None:
+    assert plan("--rate", "20k").code == 0
+    (lock,) = (tmp_path / ".tidegate" / "plan").glob("*/lock")
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        ended = plan("--rate", "20k")
+    assert ended.code == 2
+    assert "another `tidegate plan` measures this query" in ended.err.replace("\n", " ")
+    assert plan("--rate", "20k").code == 0

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,18 +13,18 @@ from rich.markup import escape
 
 from tidegate.cli.application import App, EventTime, Keys, SampleFile, Times, query_of
 from tidegate.cli.console import AsJson, Output, complain, err, interrupt_once, out, print_json
+from tidegate.cli.plan_measurements import PlanFolder
 from tidegate.core import InvalidInput, UnknownName, amounts
-from tidegate.core.defaults import STORE
 
 if TYPE_CHECKING:
     from tidegate.experiment.settings import Experiment
     from tidegate.planner.averaging import AveragedCapacity
     from tidegate.planner.estimator.estimate import CapacityEstimate
     from tidegate.planner.estimator.phases import Phase
-    from tidegate.planner.explorer import Exploration, Probe, Question
+    from tidegate.planner.explorer import Exploration, Question
     from tidegate.planner.plan import Plan, Refusal
+    from tidegate.planner.space import Space
 
-ROOT = STORE.parent / "plan"
 #: the engines on which a testbed can be
 ENGINES = ("spark", "sim")
 #: an increase of the error that no measurement makes
@@ -74,6 +71,7 @@ def plan(
     from tidegate.experiment.settings import Experiment  # noqa: PLC0415
     from tidegate.planner.averaging import average  # noqa: PLC0415
     from tidegate.planner.plan import plan as planned  # noqa: PLC0415
+    from tidegate.planner.space import Space  # noqa: PLC0415
     from tidegate.planner.tasks import Tasks  # noqa: PLC0415
 
     if engine not in ENGINES:
@@ -89,7 +87,9 @@ def plan(
     )  # fmt: skip
     seconds = _checked_budget(e, budget)
     interrupt_once()
-    exploration = _explored(e, executors, seconds / 60, _Earlier(more, fresh))
+    space, folder = Space.of([number * cores for number in executors], [memory]), PlanFolder(e)
+    with folder.locked():
+        exploration = _explored(e, space, seconds / 60, _Earlier(more, fresh), folder)
     if not exploration.measurements:
         complain(f"no configuration sustained any rate: {exploration.probes[-1].failure}")
         raise typer.Exit(4)
@@ -134,28 +134,27 @@ def _checked_budget(e: Experiment, text: str) -> float:
     return seconds
 
 
-def _explored(e: Experiment, executors: Sequence[int], minutes: float, earlier: _Earlier) -> Exploration:
+def _explored(e: Experiment, space: Space, minutes: float, earlier: _Earlier, folder: PlanFolder) -> Exploration:
     from tidegate.planner.estimator.search_settings import SHORT  # noqa: PLC0415
     from tidegate.planner.explorer import Exploration, ExplorationRules  # noqa: PLC0415
-    from tidegate.planner.space import Space  # noqa: PLC0415
     from tidegate.profiling.campaign import Campaign, simulated_testbed, spark_testbed  # noqa: PLC0415
 
-    file = ROOT / f"{_digest(e)}.json"
-    kept = () if earlier.fresh or not file.exists() else _read(file)
-    space = Space.of([number * e.cores for number in executors], [e.memory])
+    kept = () if earlier.fresh else folder.read()
     # what was measured before took its time then
     spent = math.fsum(probe.minutes for probe in kept)
     rules = ExplorationRules(minutes=spent + minutes)
     # who asks for more wants it although the last measurement has raised the error
     exploration = Exploration(space, replace(rules, worse=NEVER) if earlier.more else rules, kept)
     if kept:
-        err.print(f"{len(kept)} measurements of {file} are used again (--more adds to them, --fresh replaces them)")
-    if len(exploration.measurements) > len(space.corners) and not earlier.more:
+        text = f"{len(kept)} measurements in {folder.path} are used again (--more adds to them, --fresh replaces them)"
+        err.print(escape(text), soft_wrap=True, highlight=False)
+    measured = {(m.slots, m.memory) for m in exploration.measurements} & {(c.slots, c.memory) for c in space}
+    if len(measured) >= min(len(space), len(space.corners) + 1) and not earlier.more:
         return exploration
     progress = _Progress(minutes, spent)
 
     def keep(now: Exploration, estimate: CapacityEstimate | None) -> None:
-        _write(file, now)
+        folder.write(now)
         progress.probe(now, estimate)
 
     testbed = simulated_testbed if e.engine == "sim" else spark_testbed
@@ -164,39 +163,6 @@ def _explored(e: Experiment, executors: Sequence[int], minutes: float, earlier: 
     except KeyboardInterrupt:
         complain("interrupted: the same command goes on from what was measured")
         raise typer.Exit(130) from None
-
-
-def _read(file: Path) -> tuple[Probe, ...]:
-    from tidegate.planner.explorer import Probe  # noqa: PLC0415
-
-    try:
-        return tuple(Probe(**probe) for probe in json.loads(file.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise InvalidInput(f"{file}: no measurements that Tidegate wrote ({error}): --fresh makes new ones") from None
-
-
-def _write(file: Path, exploration: Exploration) -> None:
-    """As a whole or not at all, whenever the command is killed."""
-    new = file.with_suffix(".new")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new.write_text(json.dumps([asdict(probe) for probe in exploration.probes]), encoding="utf-8")
-        new.replace(file)
-    except OSError as error:
-        raise InvalidInput(f"cannot write {file}: {error.strerror or error}") from None
-
-
-def _digest(e: Experiment) -> str:
-    """Names the measurements that can be used again: those of the same query, records and model, in the same
-    configuration.
-    """
-    from tidegate.compare.folder import digest  # noqa: PLC0415
-
-    names = ("job", "sample", "engine", "model", "trigger", "partitions", "cores", "memory", "quota")
-    files = [Path(text.partition("?")[0]) for text in (e.job, e.sample, e.model)]
-    contents = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
-    settings = {name: getattr(e, name) for name in names}
-    return f"{re.sub('[^a-z0-9]+', '-', Path(e.job).stem.lower())}-{digest({**settings, 'contents': contents})}"
 
 
 class _Progress:
