@@ -73,6 +73,7 @@ def test_measurements_that_are_damaged_are_a_sentence(plan: Command, tmp_path: P
         (["--rate", "-5"], "is not like 5000"),
         (["--rate", "5k", "--testbed", "0-3"], "need numbers of executors from 1 on"),
         (["--rate", "5k", "--testbed", "3-1"], "need numbers of executors from 1 on"),
+        (["--rate", "5k", "--memory", "512,much"], "need numbers of MiB of heap from 1 on"),
         (["--rate", "5k", "--engine", "operators"], "engine of a testbed"),
         (["--rate", "5k", "--sample", "x.parquet"], "are for --app"),
         (["--rate", "5k", "--budget", "1m"], "need --budget >= 143s"),

@@ -49,7 +49,7 @@ def plan(
         int, typer.Option(help="partitions of source and shuffle; 0: enough for the testbed, more are suggested")
     ] = 0,
     cores: Annotated[int, typer.Option(help="cores of an executor")] = 1,
-    memory: Annotated[int, typer.Option(help="heap of an executor, MiB")] = 512,
+    memory: Annotated[str, typer.Option(help="heap of an executor in MiB, or several to try, like 512,1024")] = "512",
     quota: Annotated[float | None, typer.Option(help="CPU limit of a local executor, in cores")] = None,
     price: Annotated[float | None, typer.Option(help="price of an executor per hour")] = None,
     model: Annotated[str, typer.Option(help="simulator model, a file from `tidegate calibrate`")] = "",
@@ -76,23 +76,24 @@ def plan(
 
     if engine not in ENGINES:
         raise UnknownName("engine of a testbed", engine, ENGINES)
-    target, executors = amounts.rate(rate), numbers_of(testbed)
+    target, executors, heaps = amounts.rate(rate), numbers_of(testbed), numbers_of(memory, "MiB of heap", 6)
     if not target > 0:
         raise InvalidInput(f"plan: need --rate > 0, got {target:g}")
     name, records = query_of("plan", job, app, sample, event_time, time, key)
     e = Experiment(
         job=name, sample=records, engine=engine, model=model, trigger=amounts.duration(trigger),
-        partitions=partitions or TASKS_PER_SLOT * max(executors) * cores, cores=cores, memory=memory, quota=quota,
+        partitions=partitions or TASKS_PER_SLOT * max(executors) * cores, cores=cores, memory=max(heaps), quota=quota,
         policy="static", maximum=max(executors), duration=3600.0, period=1.0, price=price,
     )  # fmt: skip
     seconds = _checked_budget(e, budget)
     interrupt_once()
-    space, folder = Space.of([number * cores for number in executors], [memory]), PlanFolder(e)
+    space, folder = Space.of([number * cores for number in executors], heaps), PlanFolder(e)
     with folder.locked():
         exploration = _explored(e, space, seconds / 60, _Earlier(more, fresh), folder)
     if not exploration.measurements:
         complain(f"no configuration sustained any rate: {exploration.probes[-1].failure}")
         raise typer.Exit(4)
+    _warn(e, exploration)
     capacity = average(exploration.measurements, Tasks(partitions) if partitions else None)
     answer = planned(capacity, target)
     if output is Output.json:
@@ -102,19 +103,30 @@ def plan(
         out.print(escape(line), soft_wrap=True, highlight=False)
 
 
-def numbers_of(text: str) -> list[int]:
-    """Numbers of executors.
+def numbers_of(text: str, what: str = "executors", digits: int = 4) -> list[int]:
+    """Numbers of executors, or of something else.
 
     >>> numbers_of("1-4"), numbers_of("8, 1,2,4")
     ([1, 2, 3, 4], [1, 2, 4, 8])
     """
     numbers: set[int] = set()
     for part in text.split(","):
-        ends = re.fullmatch(r"\s*(\d{1,4})(?:\s*-\s*(\d{1,4}))?\s*", part)
+        ends = re.fullmatch(rf"\s*(\d{{1,{digits}}})(?:\s*-\s*(\d{{1,{digits}}}))?\s*", part)
         if ends is None or int(ends[1]) < 1 or int(ends[2] or ends[1]) < int(ends[1]):
-            raise InvalidInput(f"plan: need numbers of executors from 1 on, like 1-4 or 1,2,4, got {text!r}")
+            raise InvalidInput(f"plan: need numbers of {what} from 1 on, like 1-4 or 1,2,4, got {text!r}")
         numbers |= {*range(int(ends[1]), int(ends[2] or ends[1]) + 1)}
     return sorted(numbers)
+
+
+def _warn(e: Experiment, exploration: Exploration) -> None:
+    """Of a sample that is small for the rates that were measured."""
+    if e.sample:
+        from tidegate.jobs import events  # noqa: PLC0415
+        from tidegate.jobs.sample import repetition_warning  # noqa: PLC0415
+
+        measured = replace(e, peak=max(m.rate for m in exploration.measurements))
+        if text := repetition_warning(events(**measured.event_options())):
+            err.print(escape(text), soft_wrap=True, highlight=False)
 
 
 @dataclass(frozen=True, slots=True)
