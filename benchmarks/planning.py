@@ -31,7 +31,6 @@ from tidegate.planner.estimator.verdict import outcomes
 from tidegate.planner.explorer import Exploration, ExplorationRules
 from tidegate.planner.measurement import Measurement as Measured
 from tidegate.planner.space import Space
-from tidegate.planner.tasks import Tasks
 from tidegate.profiling.campaign import Campaign, configured, spark_testbed
 
 TRAINED, PREDICTED = (1, 2, 3), 4
@@ -83,7 +82,7 @@ def searched(e: Experiment, executors: tuple[int, ...], minutes: float) -> Json:
 
 def predicted(e: Experiment, probes: list[Json]) -> Json:
     points = [Measured(probe["slots"], probe["memory"], probe["rate"]) for probe in probes if probe["rate"]]
-    capacity = average(points, Tasks(e.partition_count))
+    capacity = average(points)
     return {**asdict(capacity.interval(PREDICTED)), "laws": [asdict(weight) for weight in capacity.weights[:3]]}
 
 
@@ -148,14 +147,13 @@ def main() -> int:
     parser.add_argument("--jobs", nargs="+", default=["q1", "q5", "q11"])
     parser.add_argument("--quota", type=float, default=0.3)
     parser.add_argument("--trigger", type=float, default=4.0)
-    parser.add_argument("--partitions", type=int, default=12)
     parser.add_argument("--budget", type=float, default=15.0, help="minutes of the searches with 1 to 3 executors")
     parser.add_argument("--folder", type=Path, default=Path(".tidegate/planning"))
     words = parser.parse_args()
     good = [
         plan(
             Experiment(
-                job=job, engine="spark", trigger=words.trigger, partitions=words.partitions, quota=words.quota,
+                job=job, engine="spark", trigger=words.trigger, quota=words.quota,
                 policy="static", maximum=PREDICTED, duration=3600.0, period=1.0, memory=512,
             ),
             words.budget,

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 ENGINES = ("spark", "sim")
 #: an increase of the error that no measurement makes
 NEVER = 1e9
-#: tasks for each planned slot, so that they spread evenly over fewer slots, too
-TASKS_PER_SLOT = 3
 
 
 def plan(
@@ -46,7 +44,7 @@ def plan(
     budget: Annotated[str, typer.Option(help="time for all runs")] = "25m",
     trigger: Annotated[str, typer.Option(help="time between micro-batches")] = "4s",
     partitions: Annotated[
-        int, typer.Option(help="partitions of source and shuffle; 0: enough for the testbed, more are suggested")
+        int, typer.Option(help="partitions of source and shuffle, if they are fixed; 0: three for each slot")
     ] = 0,
     cores: Annotated[int, typer.Option(help="cores of an executor")] = 1,
     memory: Annotated[str, typer.Option(help="heap of an executor in MiB, or several to try, like 512,1024")] = "512",
@@ -82,7 +80,7 @@ def plan(
     name, records = query_of("plan", job, app, sample, event_time, time, key)
     e = Experiment(
         job=name, sample=records, engine=engine, model=model, trigger=amounts.duration(trigger),
-        partitions=partitions or TASKS_PER_SLOT * max(executors) * cores, cores=cores, memory=max(heaps), quota=quota,
+        partitions=partitions, cores=cores, memory=max(heaps), quota=quota,
         policy="static", maximum=max(executors), duration=3600.0, period=1.0, price=price,
     )  # fmt: skip
     seconds = _checked_budget(e, budget)
@@ -218,7 +216,7 @@ def _plain(
 
 def _configuration(e: Experiment, slots: int, capacity: AveragedCapacity) -> dict[str, Any]:
     executors = -(-slots // e.cores)
-    partitions = capacity.tasks.partitions or TASKS_PER_SLOT * executors * e.cores
+    partitions = capacity.tasks.partitions or replace(e, maximum=executors).partition_count
     return {
         "executors": executors,
         "cores": e.cores,

@@ -289,10 +289,16 @@ def _process_all(deployment: SparkDeployment) -> None:
 
 
 def _until_bound(host: SparkHost, deployment: SparkDeployment, few: Experiment) -> None:
-    begun = time.monotonic()
+    """`few` records at first, and more the faster the query becomes: executors with little to do would keep their grace
+    for minutes.
+    """
+    begun, records = time.monotonic(), few.peak
     while host.boundless() and time.monotonic() < begun + WARM_LIMIT:
-        deployment.offer(few.load())
+        deployment.offer(replace(few, peak=records).load())
         time.sleep(1)
+        arrived = time.monotonic()
         _process_all(deployment)
+        if time.monotonic() < arrived + 1:
+            records *= 2
     if host.quotas is not None and few.grace < WARM_LIMIT:
         host.quotas.bind_now()  # also to executors that had nothing to do

@@ -126,7 +126,8 @@ def _expected(exploration: Exploration, question: Question) -> float | None:
 
 def configured(e: Experiment, slots: int, rate: float, memory: float | None = None) -> Experiment:
     """The experiment of a search. Event time advances at the rate that is expected, so that windows hold what they
-    would hold at that rate.
+    would hold at that rate. Unless their number is given, there are as many partitions for each slot as there will be
+    in production, so that a slot spends as much on its tasks.
     """
     executors = slots // e.cores
     numbers: dict[str, Any] = {"minimum": executors, "maximum": executors, "initial": executors}
