@@ -33,7 +33,7 @@ from tidegate.sources.feeds import Embedded, Feed
 from tidegate.spark.clock import WallClock
 from tidegate.spark.engine import SparkEngine, Watching
 from tidegate.verify.query_sinks import NoopSink, QuerySink
-from tidegate.workloads import Shape
+from tidegate.workloads import Constant, Shape
 
 #: seconds without more executors after which none are on their way
 CALM = 10.0
@@ -42,6 +42,8 @@ QUIET = 20.0
 #: most records per partition to warm up a query, most seconds of the peak rate, and most seconds until the quota holds
 WARM_UP = 20_000
 WARM_LOAD, WARM_LIMIT = 60.0, 180.0
+#: seconds in which the records of such a batch arrive, and seconds of processing that are long enough for it
+BURST, LONG_ENOUGH = 0.05, 2.0
 
 
 class SparkHost:
@@ -289,16 +291,16 @@ def _process_all(deployment: SparkDeployment) -> None:
 
 
 def _until_bound(host: SparkHost, deployment: SparkDeployment, few: Experiment) -> None:
-    """`few` records at first, and more the faster the query becomes: executors with little to do would keep their grace
-    for minutes.
+    """`few` records at first, and more the faster the query becomes, in a batch each: executors with little to do would
+    keep their grace for minutes.
     """
     begun, records = time.monotonic(), few.peak
     while host.boundless() and time.monotonic() < begun + WARM_LIMIT:
-        deployment.offer(replace(few, peak=records).load())
-        time.sleep(1)
+        deployment.offer(Constant(BURST, records / BURST))
+        time.sleep(2 * BURST)
         arrived = time.monotonic()
         _process_all(deployment)
-        if time.monotonic() < arrived + 1:
+        if time.monotonic() < arrived + LONG_ENOUGH:
             records *= 2
     if host.quotas is not None and few.grace < WARM_LIMIT:
         host.quotas.bind_now()  # also to executors that had nothing to do
