@@ -140,6 +140,14 @@ def test_a_run_with_batches_of_one_size_leaves_the_trigger_alone() -> None:
     )
 
 
+def test_what_small_batches_of_one_size_took_is_no_reason_to_refuse() -> None:
+    # 600 µs for a record would be 240 slots, and a source of 64 partitions read in 6.25 µs would do 160,000/s
+    stages = tuple(replace(stage, each=10 * stage.each, per_task=None) for stage in RUN.stages)
+    small = replace(RUN, fixed=None, stages=stages)
+    configuration = configured(small, replace(TENFOLD, source_partitions=64))
+    assert configuration.source.largest_task == pytest.approx(32 * 2 / 3 / 64 + 0.05 / 5)
+
+
 def test_a_driver_that_takes_long_gets_a_longer_trigger() -> None:
     # 2 s and four waves of 0.05 s, where the run had four, too: 2.2 s are 25 % of 8.8 s, in half seconds 9
     configuration = configured(replace(RUN, fixed=2.2), replace(TENFOLD, slo=None))
@@ -160,6 +168,9 @@ def test_a_shorter_trigger_makes_the_limit_smaller_than_in_proportion() -> None:
 def test_a_driver_that_an_slo_keeps_busy_is_what_limits() -> None:
     configuration = configured(replace(RUN, fixed=2.2), replace(TENFOLD, slo=7.0))
     assert any("cannot both be had" in note for note in configuration.notes)
+    assert [factor.sentence for factor in configuration.limits] == [
+        "driver: planning, starting tasks and commit take 2.2 s of every batch, 44 % of the run's trigger of 5 s"
+    ]
 
 
 def test_few_source_partitions_are_what_limits() -> None:

@@ -25,7 +25,7 @@ def test_partitions_that_do_not_fill_the_last_wave() -> None:
 
 def test_the_driver() -> None:
     assert sentences(Arrangement(slots=4, source=8, fixed=2.0, trigger=5.0)) == [
-        "driver: a batch takes 2 s without records, 40 % of a trigger of 5 s, in which no slot works"
+        "driver: planning, starting tasks and commit take 2 s of every batch, 40 % of the run's trigger of 5 s"
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.planner.spark_configuration.feasibility import NoConfiguration, refusal, slot_time
 from tidegate.planner.spark_configuration.limiting_factor import Arrangement, LimitingFactor, limiting_factors
@@ -60,7 +60,7 @@ def configure(
     >>> configuration.state.partitions, configuration.trigger.trigger, configuration.batch_limit
     (48, 5.0, 1600000)
     """
-    rules = rules or ConfigurationRules()
+    rules, run = rules or ConfigurationRules(), _plausible(run, needed)
     # partitions depend on the trigger, which depends a little on their waves
     first = plan_trigger(_batch(run, needed, run.fixed), run.trigger, needed.slo, rules).trigger
     refused = refusal(run, needed, first)
@@ -75,7 +75,7 @@ def configure(
     memory = executor_memory(run, layout, needed.provider, needed.heap, rules)
     stateful = None if state is None else state.partitions
     busy = _load(run.keyed_stages, run, needed, rules).busy
-    arranged = Arrangement(executors.slots, source.partitions, stateful, run.skew, busy, fixed, trigger.trigger)
+    arranged = Arrangement(executors.slots, source.partitions, stateful, run.skew, busy, run.fixed, run.trigger)
     provider, reasons = _provider(run, memory, needed, rules)
     broken = (*source.broken, *(state.broken if state else ()), *_contradiction(run, needed))
     return SparkConfiguration(
@@ -90,6 +90,17 @@ def configure(
         limits=limiting_factors(arranged, rules),
         notes=tuple(dict.fromkeys((*trigger.notes, *broken, *reasons, *filter(None, [memory.unjudged])))),
     )
+
+
+def _plausible(run: RunFigures, needed: Requirement) -> RunFigures:
+    """Batches of one size do not tell tasks from records, so that a record seems to take more than it does in larger
+    ones: slots that are planned for the rate are not more than busy.
+    """
+    busy = needed.rate * run.each
+    if run.costs_known or busy <= needed.slots:
+        return run
+    part = needed.slots / busy
+    return replace(run, stages=tuple(replace(stage, each=part * stage.each) for stage in run.stages))
 
 
 def _executors(run: RunFigures, needed: Requirement, rules: ConfigurationRules) -> ExecutorPlan:
@@ -120,7 +131,7 @@ def _partitions(
 def _load(
     stages: tuple[StageFigures, ...], run: RunFigures, needed: Requirement, rules: ConfigurationRules
 ) -> TaskLoad:
-    """Slots that can do the rate are not more than busy, whatever small batches took for a record."""
+    """Where a capacity is believed that the run contradicts, slots are busy, and not more."""
     most = needed.slots / run.each if run.each else math.inf
     busy = min(needed.rate, most) * math.fsum(stage.each for stage in stages)
     per_task = math.fsum(rules.task_seconds if stage.per_task is None else stage.per_task for stage in stages)

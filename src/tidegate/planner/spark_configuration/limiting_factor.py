@@ -35,6 +35,7 @@ class Arrangement:
     skew: Skew | None = None
     #: slots that the records of the state stages keep busy
     state_busy: float = 0.0
+    #: time of a batch without records in the run, and the trigger of the run
     fixed: float | None = None
     trigger: float = 0.0
 
@@ -77,8 +78,8 @@ def _driver(arranged: Arrangement, rules: ConfigurationRules) -> Iterator[Limiti
     if spent > rules.fixed_share + 1e-9:
         yield LimitingFactor(
             Limit.DRIVER,
-            f"driver: a batch takes {seconds(arranged.fixed)} without records, {share(spent)} of a trigger of "
-            f"{seconds(arranged.trigger)}, in which no slot works",
+            f"driver: planning, starting tasks and commit take {seconds(arranged.fixed)} of every batch, "
+            f"{share(spent)} of the run's trigger of {seconds(arranged.trigger)}",
         )
 
 
