@@ -16,7 +16,7 @@ from tidegate.units import seconds, share
 #: triggers are multiples of it
 STEP = 0.1
 #: and of these from a length on, where that is possible
-COARSE = ((20.0, 1.0), (2.0, 0.5))
+COARSE = ((10.0, 1.0), (2.0, 0.5))
 #: a capacity that changes less with the trigger is the same
 NOTABLE = 0.03
 
