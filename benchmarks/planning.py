@@ -3,9 +3,9 @@
     python benchmarks/planning.py [--jobs q1 q5 q11] [--quota 0.3] [--budget 15] [--folder .tidegate/planning]
 
 For each job: capacity searches with 1 to 3 executors, within the budget; from these a prediction for 4, written to the
-folder before anything is run with 4; a search with 4; and two runs of 5 minutes with 3 executors in a session of their
-own, at the lower end of what the search with 3 estimated, and at 130 % of it. A step that is in the folder is not run
-again, so an interrupted benchmark goes on.
+folder before anything is run with 4; a search with 4; and 5 minutes with 3 executors in a session of their own, at the
+lower end of what the search with 3 estimated, and then 2 minutes at 130 % of it. A step that is in the folder is not
+run again, so an interrupted benchmark goes on.
 
 Exit code 1 if a rate does not hold, 130 % of one does, or a prediction is more than 15 % off.
 """
@@ -34,8 +34,10 @@ from tidegate.planner.space import Space
 from tidegate.profiling.campaign import Campaign, configured, spark_testbed
 
 TRAINED, PREDICTED = (1, 2, 3), 4
-#: seconds of a run that must hold, and of those the ones that are measured; windows of its warm-up
-HELD, OBSERVED, WINDOWS = 300.0, 270.0, 5
+#: seconds of a run, and of those the ones that are measured: of the one that must hold, and of the overload after it
+HELD, OVERLOADED = (300.0, 270.0), (120.0, 90.0)
+#: windows of their warm-up
+WINDOWS = 5
 OVERLOAD, ALLOWED = 1.3, 0.15
 Json = dict[str, Any]
 
@@ -88,14 +90,16 @@ def predicted(e: Experiment, probes: list[Json]) -> Json:
 
 def held(e: Experiment, rate: float, settings: SearchSettings) -> Json:
     """A run of its own at a rate, and at 130 % of it after that."""
-    long = replace(settings, injection=HELD, observation=OBSERVED, budget=3600.0)
     limit, shown = settings.batch_limit(rate), {}
     with spark_testbed(configured(e, max(TRAINED), rate)) as testbed:
         for _ in range(WINDOWS):
             testbed.measure(WarmUp(rate, settings.window, limit))
-        for name, multiple in (("held", 1.0), ("overload", OVERLOAD)):
-            target = multiple * rate
-            measured = testbed.measure(Probe(target, settings.cooldown_rate, settings.cooldown, HELD, OBSERVED, limit))
+        for name, multiple, (seconds, observed) in (("held", 1.0, HELD), ("overload", OVERLOAD, OVERLOADED)):
+            target, limit = multiple * rate, settings.batch_limit(multiple * rate)
+            long = replace(settings, injection=seconds, observation=observed, budget=3600.0)
+            measured = testbed.measure(
+                Probe(target, settings.cooldown_rate, settings.cooldown, seconds, observed, limit)
+            )
             shown[name] = summary(target, measured, long)
             say(f"{e.job} at {target:,.0f}/s: {shown[name]}")
     return {"rate": rate, **shown}
