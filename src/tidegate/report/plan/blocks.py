@@ -28,7 +28,7 @@ def blocks(configuration: SparkConfiguration) -> tuple[Block, ...]:
     return (
         Block("Start", " \\\n  ".join(("spark-submit", *submit_flags(configuration)))),
         Block("Stream", "\n".join(stream_options(configuration).lines), "in the code of the query"),
-        Block("Autoscaling", attach_bounds(configuration).call, f"for {scaled}"),
+        Block("Autoscaling", bounds.call, scaled),
     )
 
 

@@ -33,6 +33,8 @@ OTHERS = Mark("other memory, or left out", "○", "circle", SOFT, 7, hollow=True
 PLANNED = Mark("plan", "◆", "diamond", TARGET.colour, 17)
 #: slots that the measurements do not support
 BEYOND = Look(GREY, width=0, fill=0.14)
+#: measurements of a number of slots that a tooltip has room for
+LISTED = 5
 #: room for the label of the rate at the left end of its line, in pixels
 MARGIN = 8
 
@@ -90,7 +92,13 @@ def columns(drawn: CapacityCurve) -> dict[str, Any]:
 def measured_text(drawn: CapacityCurve, slots: int) -> str:
     """The measurements with so many slots as lines; empty without any."""
     points = [point for point in drawn.points if point.slots == slots]
-    return "\n".join(f"measured {count(point.rate)}/s ({between(point.low, point.high)})" for point in points)
+    lines = [f"measured {count(point.rate)}/s{_bounds(point)}" for point in points[:LISTED]]
+    more = len(points) - len(lines)
+    return "\n".join([*lines, f"and {more} more"] if more else lines)
+
+
+def _bounds(point: Point) -> str:
+    return f" ({between(point.low, point.high)})" if point.low < point.high else ""
 
 
 def legend(shown: PlanPage, drawn: CapacityCurve) -> tuple[LegendEntry, ...]:
@@ -110,7 +118,7 @@ def _legend(shown: PlanPage, drawn: CapacityCurve) -> Iterator[LegendEntry]:
     if shown.slots is not None:
         yield LegendEntry("plan, with what is needed at 90 %", mark=PLANNED)
     if shown.answer.reach < drawn.slots[-1]:
-        yield LegendEntry("beyond what the measurements support", BEYOND)
+        yield LegendEntry("more slots than there are plans for", BEYOND)
 
 
 def ticks(low: float, high: float) -> list[float]:

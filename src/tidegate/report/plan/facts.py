@@ -47,14 +47,16 @@ def explanation(shown: PlanPage) -> str:
 
 
 def _instead(shown: PlanPage, answer: Refusal) -> str:
-    if not answer.reach:
-        return ""
-    held = shown.capacity.quantile(answer.reach, 1 - shown.rules.confidence, shown.memory)
-    return (
-        f"The highest rate that there is a plan for is {count(held)} records/s, with {plural(answer.reach, 'slot')}."
-        if held < answer.rate
-        else ""
-    )
+    held = _held(shown)
+    if held is None:
+        return "No rate has a plan."
+    return f"The highest rate that there is a plan for is {count(held)} records/s, with {plural(answer.reach, 'slot')}."
+
+
+def _held(shown: PlanPage) -> float | None:
+    """The highest rate with a plan; None without any."""
+    reach = shown.answer.reach
+    return shown.capacity.quantile(reach, 1 - shown.rules.confidence, shown.memory) if reach else None
 
 
 def notices(shown: PlanPage) -> tuple[Notice, ...]:
@@ -106,10 +108,8 @@ def figures(shown: PlanPage) -> tuple[Fact, ...]:
     else:
         median = UNKNOWN if answer.interval.median is None else f"{answer.interval.median:,}"
         first = (
-            Fact("Slots needed", median, f"{span(answer.interval)} at 90 %"),
-            Fact("Partitions needed", UNKNOWN, "not the limit")
-            if answer.partitions is None
-            else Fact("Partitions needed", f"{answer.partitions:,}", _now(shown)),
+            Fact("Slots needed", median, span(answer.interval) + " at 90 %" * (answer.interval.low is not None)),
+            _possible(shown, answer),
         )
     return (
         *first,
@@ -117,6 +117,16 @@ def figures(shown: PlanPage) -> tuple[Fact, ...]:
         Fact("Supported", plural(answer.reach, "slot"), "up to which there are plans"),
         *(_planned(planned) if planned else _known(shown)),
     )
+
+
+def _possible(shown: PlanPage, answer: Refusal) -> Fact:
+    """What would have to change, or what can be had as it is."""
+    if answer.partitions is not None:
+        return Fact("Partitions needed", f"{answer.partitions:,}", _now(shown))
+    held = _held(shown)
+    if held is None:
+        return Fact("Highest with a plan", UNKNOWN, "there is none")
+    return Fact("Highest with a plan", f"{count(held)}/s", f"with {plural(answer.reach, 'slot')}")
 
 
 def _now(shown: PlanPage) -> str:

@@ -59,7 +59,7 @@ def _badge(factor: LimitingFactor) -> Badge:
 
 def _text(factor: LimitingFactor) -> str:
     """Without the name of the limit, which is in its badge."""
-    return sentence(factor.sentence.removeprefix(f"{factor.limit.value}: "))
+    return sentence(factor.sentence.partition(": ")[2] or factor.sentence)
 
 
 def _slowest(shown: PlanPage, planned: SparkConfiguration | None) -> str:
