@@ -392,3 +392,15 @@ def test_it_is_written_with_its_folders(tmp_path: Path) -> None:
     file = write_plan(tmp_path / "a" / "plan.html", shown())
     assert file == tmp_path / "a" / "plan.html"
     assert file.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_the_largest_number_of_slots_with_a_plan_is_among_the_numbers() -> None:
+    page = shown(40_000.0, [Probe(4, 512, 4000.0), Probe(8, 512, 8000.0)])
+    drawn = curve(page)
+    assert 8 <= page.answer.reach < drawn.slots[-1]
+    assert page.answer.reach in drawn.slots
+
+
+def test_a_long_failure_is_cut() -> None:
+    document = render(shown(20_000.0, [*MEASURED, Probe(3, 512, None, 1.0, failure="x" * 5000)]))
+    assert f"X{'x' * 399}…" in document

@@ -88,8 +88,8 @@ def _grid(shown: PlanPage) -> tuple[int, ...]:
     measured = {point.slots for point in _points(shown)}
     first, last = min(measured), _last(shown)
     grid = {round(number) for number in np.geomspace(first, last, POINTS)} | measured | _steps(shown, first, last)
-    planned = {shown.slots} if shown.slots is not None else set()
-    return tuple(sorted(grid | planned | {first, last}))
+    asked = {number for number in (shown.slots, shown.answer.reach) if number and first <= number <= last}
+    return tuple(sorted(grid | asked | {first, last}))
 
 
 def _last(shown: PlanPage) -> int:
@@ -114,7 +114,6 @@ def _steps(shown: PlanPage, first: int, last: int) -> set[int]:
 def _points(shown: PlanPage) -> Iterator[Point]:
     """Those of the exploration, which have intervals, then others that the capacity was learnt from."""
     others = [*shown.capacity.measurements, *shown.capacity.left_out]
-    left_out = list(shown.capacity.left_out)
     for probe in shown.exploration.probes:
         if probe.rate is None:
             continue
@@ -122,10 +121,10 @@ def _points(shown: PlanPage) -> Iterator[Point]:
         if measurement in others:
             others.remove(measurement)
         low, high = (probe.rate if end is None else end for end in (probe.low, probe.high))
-        yield Point(probe.slots, probe.rate, low, high, probe.memory, _used(measurement, left_out, shown))
+        yield Point(probe.slots, probe.rate, low, high, probe.memory, _used(measurement, shown))
     for m in others:
-        yield Point(m.slots, m.rate, m.rate, m.rate, m.memory, _used(m, left_out, shown))
+        yield Point(m.slots, m.rate, m.rate, m.rate, m.memory, _used(m, shown))
 
 
-def _used(measurement: Measurement, left_out: list[Measurement], shown: PlanPage) -> bool:
-    return measurement not in left_out and math.isclose(measurement.memory, shown.at_memory)
+def _used(measurement: Measurement, shown: PlanPage) -> bool:
+    return measurement not in shown.capacity.left_out and math.isclose(measurement.memory, shown.at_memory)

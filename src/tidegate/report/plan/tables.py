@@ -29,6 +29,8 @@ MEANINGS: Mapping[str, str] = {
     "power": "slots add the same share less each time they double",
     "stragglers": "all wait for the slowest of many equal tasks",
 }
+#: characters of a failure that are shown, which may be that of a JVM
+LONGEST = 400
 #: what a search says of itself if nothing but the query limited it
 QUERY = "the query"
 
@@ -131,11 +133,19 @@ def _probe(probe: Probe, shown: PlanPage) -> ProbeRow:
 
 def _outcome(probe: Probe, shown: PlanPage) -> str:
     if probe.rate is None:
-        return sentence(probe.failure)
+        return _cut(sentence(probe.failure))
     contradicts = Measurement(probe.slots, probe.memory, probe.rate) in shown.capacity.left_out
     limited = f"limited by {probe.limit}" if probe.limit and probe.limit not in probe.ending else ""
     texts = ("left out, as it contradicts all others" * contradicts, limited, probe.ending)
     return sentence("; ".join(text for text in texts if text)) or UNKNOWN
+
+
+def _cut(text: str) -> str:
+    """
+    >>> _cut("x" * 1000) == "x" * LONGEST + "…"
+    True
+    """
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def limited(shown: PlanPage) -> tuple[str, ...]:
@@ -182,10 +192,9 @@ def slowest(skew: Skew | None, planned: int | None) -> str:
 
 
 def numbers(shown: PlanPage, drawn: CapacityCurve) -> tuple[CurveRow, ...]:
-    """The curve where something was measured or planned, for readers who cannot see the chart."""
-    slots = {point.slots for point in drawn.points} | {drawn.slots[-1]}
-    slots |= {shown.slots} if shown.slots is not None else set()
-    return tuple(_number(drawn, number) for number in sorted(slots))
+    """The curve where something was measured or planned, and where it ends, for readers who cannot see the chart."""
+    asked = {*(point.slots for point in drawn.points), shown.slots, shown.answer.reach, drawn.slots[-1]}
+    return tuple(_number(drawn, number) for number in drawn.slots if number in asked)
 
 
 def _number(drawn: CapacityCurve, slots: int) -> CurveRow:
