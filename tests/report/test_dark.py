@@ -7,6 +7,7 @@ import pytest
 
 from tidegate.report.compare.page import COLOURS, ORACLE, SLO
 from tidegate.report.looks import INK, LOOKS, MARKS, SOFT, TARGET
+from tidegate.report.plan.charts import COLOURS as LAWS
 
 STYLE = files("tidegate.report").joinpath("style.css").read_text(encoding="utf-8")
 DARK = re.search(r"@media screen and \(prefers-color-scheme: dark\) \{(.*?)\n\}", STYLE, flags=re.DOTALL)
@@ -73,7 +74,7 @@ def amount() -> float:
 LINES = {look.colour for look in (*LOOKS.values(), TARGET, ORACLE, SLO)} | {mark.colour for mark in MARKS.values()}
 
 
-@pytest.mark.parametrize("colour", sorted(LINES | set(COLOURS)))
+@pytest.mark.parametrize("colour", sorted(LINES | set(COLOURS) | set(LAWS)))
 def test_lines_have_a_contrast_of_3_in_both_schemes(colour: str) -> None:
     assert contrast(rgb(colour), rgb(LIGHT["paper"])) >= 3
     assert contrast(turned(rgb(colour), amount()), rgb(NIGHT["paper"])) >= 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from bokeh.models import (
     AdaptiveTicker,
@@ -14,7 +15,7 @@ from bokeh.models import (
 )
 from bokeh.plotting import figure
 
-from tidegate.report.looks import GRID, RULE, SOFT
+from tidegate.report.looks import GRID, INK, RULE, SOFT
 from tidegate.report.timescale import Timescale
 from tidegate.units import UNKNOWN
 
@@ -54,12 +55,19 @@ const d = at(tick);
 if (!Number.isFinite(tick)) return "";
 return time(d) === "00:00:00" ? day(d) : d.getSeconds() ? time(d) : time(d).slice(0, 5);
 """
+#: of texts within a chart
+FONT: Mapping[str, Any] = {
+    "text_color": INK,
+    "text_font_size": "13px",
+    "text_font": {"value": "system-ui, sans-serif"},
+}
 WRITERS: Mapping[str, str] = {
     "/s": 'short(x) + "/s"',
     "records": "short(x)",
     "s": 'short(x) + " s"',
     "executors": "String(x)",
     "partitions": "String(x)",
+    "slots": 'x.toLocaleString("en") + (x === 1 ? " slot" : " slots")',
     "share": 'Math.round(x * 100) + " %"',
     "clock": "clock(x)",
     "seconds": 'Math.round(x) + " s"',
@@ -112,5 +120,9 @@ def quiet(plot: figure) -> None:
     plot.axis.major_label_text_color = SOFT
     plot.axis.major_label_text_font = "system-ui, sans-serif"
     plot.axis.major_label_text_font_size = "12px"
+    plot.axis.axis_label_text_font_style = "normal"
+    plot.axis.axis_label_text_font = "system-ui, sans-serif"
+    plot.axis.axis_label_text_font_size = "13px"
+    plot.axis.axis_label_text_color = SOFT
     plot.xgrid.grid_line_color = None
     plot.ygrid.grid_line_color = GRID

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +17,13 @@ from tidegate.report.compare.canvas import Axis, empty
 from tidegate.report.compare.labels import Place, Spot, place, short
 from tidegate.report.compare.page import DASHES, ComparisonPage
 from tidegate.report.document import tooltip
-from tidegate.report.looks import GREY, INK, SOFT
+from tidegate.report.frame import FONT
+from tidegate.report.looks import GREY, SOFT
 from tidegate.score.estimate import Estimate, over_cells
 
 HEIGHT = 400
 #: the shape of a point, by the dash of the policy's lines
 SHAPES = dict(zip(DASHES, ("circle", "square", "triangle"), strict=True))
-FONT: Mapping[str, Any] = {
-    "text_color": INK,
-    "text_font_size": "13px",
-    "text_font": {"value": "system-ui, sans-serif"},
-}
 #: to the right of every axis
 FAR = 1e12
 TICKS = (0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
@@ -137,10 +133,6 @@ def _reach(estimates: Sequence[Estimate], others: Sequence[float]) -> tuple[floa
 def _titles(plot: figure, by_ratio: bool, top: float) -> None:
     plot.xaxis.axis_label = "worker-seconds ÷ the oracle's" if by_ratio else "worker-seconds"
     plot.yaxis.axis_label = "records later than the SLO"
-    plot.axis.axis_label_text_font_style = "normal"
-    plot.axis.axis_label_text_font = "system-ui, sans-serif"
-    plot.axis.axis_label_text_font_size = "13px"
-    plot.axis.axis_label_text_color = SOFT
     plot.xgrid.grid_line_color = plot.ygrid.grid_line_color
     plot.yaxis.ticker = FixedTicker(ticks=ticks(top))
     plot.yaxis.formatter = CustomJSTickFormatter(code='return Number((tick * tick * 100).toPrecision(3)) + " %"')
