@@ -46,8 +46,8 @@ def test_a_sentence_for_each_need() -> None:
         "  they recover in 166 s (149 s to 180 s), with 340 k records/s while the backlog is worked off",
         "autoscaled by hpa-cpu, 1 to 22 executors over 24:00:00: 8.8 executors on average (8.2 to 9.5), "
         "321 a month (299 to 347)",
-        "  60 % less than always 22 executors for 803 a month; later than 10 s: 0.4 % of the records "
-        "(0.3 % to 0.6 %), 0 % with them",
+        "  60 % less than 22 all the time for 803 a month; records later than 10 s: 0.4 % (0.3 % to 0.6 %), "
+        "0 % with 22 all the time",
     ]
 
 
@@ -73,10 +73,20 @@ def test_bounds_that_are_not_known() -> None:
     ]
 
 
+def test_bounds_that_are_alike_are_said_once() -> None:
+    certain = Plan(2e5, 8, SlotsInterval(8, 8, 8), Interval(2e5, 2.1e5, 2.2e5), reach=64)
+    assert list(describe_needs(Needs(cores=1, rate=certain), price=0.05)) == [
+        "200 k records/s: 8 slots (the fewest that could do: 8), 292 a month"
+    ]
+    calm = replace(DAY, scaled=replace(DAY.scaled, late=0.0), weak=DAY.static, strong=DAY.static)
+    last = list(describe_needs(replace(NEEDS, day=calm)))[-1]
+    assert last.endswith("; records later than 10 s: 0 %, 0 % with 22 all the time")
+
+
 def test_a_policy_that_needs_more_than_static_executors() -> None:
     day = replace(DAY, scaled=replace(DAY.scaled, worker_seconds=1.1 * 1_900_800.0, late=None))
     last = list(describe_needs(replace(NEEDS, day=day)))[-1]
-    assert last.startswith("  10 % more than always 22 executors; later than 10 s: unknown")
+    assert last.startswith("  10 % more than 22 all the time; records later than 10 s: unknown")
 
 
 def test_plain_values_can_be_written() -> None:

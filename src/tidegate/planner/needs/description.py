@@ -93,10 +93,10 @@ def _slots(plan: Plan) -> str:
 def _cost(cost: MonthlyCost) -> str:
     if cost.planned is None:
         return "cost unknown"
-    if cost.low is None:
-        return f"{_money(cost.planned)} a month"
-    high = " or more" if cost.high is None else f" to {_money(cost.high)}"
-    return f"{_money(cost.planned)} a month ({_money(cost.low)}{high})"
+    planned, low = _money(cost.planned), None if cost.low is None else _money(cost.low)
+    if low is None or (cost.high == cost.low and low == planned):
+        return f"{planned} a month"
+    return f"{planned} a month ({low}{' or more' if cost.high is None else f' to {_money(cost.high)}'})"
 
 
 def _money(amount: float) -> str:
@@ -129,16 +129,14 @@ def _day(day: AutoscaledDay, price: float | None) -> Iterator[str]:
         f"autoscaled by {day.policy}, {day.minimum:,} to {day.maximum:,} executors over {clock(day.seconds)}: "
         f"{day.scaled.mean:,.1f} executors on average ({low:,.1f} to {high:,.1f}){cost}"
     )
-    static = f"always {day.maximum:,} executors"
-    paid = "" if price is None else f" for {_money(cost_of_executors(day.static.mean, price))} a month"
     less = f"{share(day.saved)} less" if day.saved >= 0 else f"{share(-day.saved)} more"
-    yield f"  {less} than {static}{paid}; later than {seconds(day.slo)}: {_late(day)}"
+    static = "" if price is None else f" for {_money(cost_of_executors(day.static.mean, price))} a month"
+    yield f"  {less} than {day.maximum:,} all the time{static}; records later than {seconds(day.slo)}: {_late(day)}"
 
 
 def _late(day: AutoscaledDay) -> str:
     if day.scaled.late is None or day.late is None:
         return "unknown"
-    low, high = day.late
-    return (
-        f"{share(day.scaled.late)} of the records ({share(low)} to {share(high)}), {share(day.static.late)} with them"
-    )
+    low, high = (share(bound) for bound in day.late)
+    bounds = "" if low == high else f" ({low} to {high})"
+    return f"{share(day.scaled.late)}{bounds}, {share(day.static.late)} with {day.maximum:,} all the time"
