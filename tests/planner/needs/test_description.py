@@ -90,7 +90,8 @@ def test_a_policy_that_needs_more_than_static_executors() -> None:
 
 
 def test_plain_values_can_be_written() -> None:
-    infinite = replace(NEEDS.recovery, seconds=Interval(149.4, 165.6, float("inf")))  # type: ignore[type-var]
+    assert NEEDS.recovery is not None
+    infinite = replace(NEEDS.recovery, seconds=Interval(149.4, 165.6, float("inf")))
     plain = plain_needs(replace(NEEDS, recovery=infinite), price=0.05)
     assert json.loads(json.dumps(plain, allow_nan=False)) == json.loads(json.dumps(plain))
     assert plain["peak"]["rate"] == 2.12e5

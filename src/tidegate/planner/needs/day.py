@@ -9,10 +9,8 @@ from tidegate.planner.needs.cost import MonthlyCost, cost_of_executors
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of a simulated run. `mean` are executors that are paid for; `late` is the share of records that missed the SLO.
-
-    >>> Outcome(mean=2.0, most=4, worker_seconds=7200.0, late=None).mean
-    2.0
+    """Of a simulated run. `mean` are executors that are paid for; `late` is the share of records that missed the SLO,
+    None if no records arrived.
     """
 
     mean: float
