@@ -95,6 +95,23 @@ def test_state_partitions_that_are_planned_count(e: Experiment, capacity: Averag
     result = needs_of(e, capacity, FIGURES, plan(capacity, 50_000.0), asked_needs(e), partitions=96)
     assert result.model is not None
     assert result.model.tasks == 96
+    assert result.needs.notes == ()
+
+
+def test_partitions_that_are_too_few_for_the_peak(e: Experiment, capacity: AveragedCapacity, trace: str) -> None:
+    answer = plan(capacity, 30_000.0)
+    assert isinstance(answer, Plan)
+    assert answer.slots == 4
+    # planned for 30,000 records/s; the peak of 60,000 needs more slots than that
+    needs = needs_of(e, capacity, FIGURES, answer, asked_needs(e, trace), partitions=6).needs
+    assert needs.largest is not None
+    slots = needs.largest.slots
+    assert slots > 6
+    assert needs.notes == (
+        f"6 state partitions keep at most 6 of {slots} slots busy: there must be at least {slots} when the query "
+        "first starts, as they are fixed from then on",
+    )
+    assert needs.day is not None
 
 
 def test_recovery_without_a_trace_is_at_the_rate(e: Experiment, capacity: AveragedCapacity) -> None:

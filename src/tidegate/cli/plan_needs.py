@@ -118,15 +118,18 @@ def needs_of(
     recovery = None if asked.recovery is None else plan_recovery(capacity, rate, asked.recovery)
     needs = Needs(e.cores, answer, peak, recovery)
     executors = executors_for(needs.largest.slots if needs.largest else capacity.largest, e.cores)
-    pace = capacity.interval(executors * e.cores)
-    model = None if figures is None else _model(e, figures, capacity, (executors, partitions), pace)
+    slots, count = executors * e.cores, partitions or capacity.tasks.partitions
+    if count is not None and count < slots and needs.largest:
+        needs = replace(needs, notes=(_too_few(count, slots),))
+    pace = capacity.interval(slots)
+    model = None if figures is None else _model(e, figures, capacity, (executors, count), pace)
     profile = planned_profile(capacity, e.cores, e.trigger, executors, model)
     planned = PlannedNeeds(needs, model, profile)
     if offered is None:
         return planned
     reason = _no_day(needs, model, no_figures)
     if reason or model is None:
-        return replace(planned, needs=replace(needs, notes=(f"no autoscaled day: {reason}",)))
+        return replace(planned, needs=replace(needs, notes=(*needs.notes, f"no autoscaled day: {reason}")))
     say(f"simulating {asked.policy} on {offered.name}, {clock(offered.load.duration)}, with what was learnt")
     day = _day(e, asked, offered, planned, executors, pace)
     return replace(planned, needs=replace(needs, day=day))
@@ -152,10 +155,19 @@ def _model(
     e: Experiment, figures: RunFigures, capacity: AveragedCapacity, size: tuple[int, int | None], pace: Interval
 ) -> BatchModel:
     executors, partitions = size
-    count = partitions or capacity.tasks.partitions or PER_SLOT * executors * e.cores
+    slots = executors * e.cores
+    count = max(partitions, slots) if partitions else PER_SLOT * slots
     model = paced(learnt_model(e.job, figures, count, _base(e)), executors, e.trigger, pace.median)
     origin = f"{model.origin}, at the pace of {len(capacity.measurements)} measurements with up to {capacity.largest}"
     return replace(model, origin=f"{origin} slots")
+
+
+def _too_few(partitions: int, slots: int) -> str:
+    """State partitions are planned for the rate. The peak, or recovery, may need more slots than they keep busy."""
+    return (
+        f"{partitions:,} state partitions keep at most {partitions:,} of {slots:,} slots busy: there must be at least "
+        f"{slots:,} when the query first starts, as they are fixed from then on"
+    )
 
 
 def _base(e: Experiment) -> BatchModel | None:
