@@ -29,7 +29,7 @@ def test_a_plan_for_a_rate(plan: Command) -> None:
     ended = plan("--rate", "50k", "--price", "0.05")
     assert ended.code == 0
     assert "--num-executors" in ended.out
-    assert "tidegate.attach(query, max_executors=" in ended.out
+    assert "tidegate.attach(query, min_executors=1, max_executors=" in ended.out
     assert "a month" in ended.out
     values = json.loads(plan("--rate", "50k", "--output", "json").out)
     # 3.5 of 4 s for 10,000 a second on each: 8,750/s each, and 6 for 50,000/s
@@ -76,7 +76,7 @@ def test_measurements_that_are_damaged_are_a_sentence(plan: Command, tmp_path: P
         (["--rate", "5k", "--memory", "512,much"], "need numbers of MiB of heap from 1 on"),
         (["--rate", "5k", "--engine", "operators"], "engine of a testbed"),
         (["--rate", "5k", "--sample", "x.parquet"], "are for --app"),
-        (["--rate", "5k", "--budget", "1m"], "need --budget >= 143s"),
+        (["--rate", "5k", "--budget", "1m"], "need --budget >= 218s"),
     ],
 )
 def test_what_is_wrong_with_a_request(plan: Command, words: list[str], sentence: str) -> None:

@@ -7,7 +7,8 @@ import pytest
 from tidegate.experiment import Experiment
 from tidegate.planner.estimator.phases import Measurement, Phase, Probe, WarmUp
 from tidegate.planner.estimator.search_settings import SHORT
-from tidegate.profiling.campaign import configured, spark_testbed
+from tidegate.profiling.campaign import spark_testbed
+from tidegate.profiling.search_run import configured
 from tidegate.profiling.testbed import Testbed
 
 pytestmark = pytest.mark.spark

@@ -117,15 +117,15 @@ def _partitions(
     run: RunFigures, needed: Requirement, executors: ExecutorPlan, trigger: float, rules: ConfigurationRules
 ) -> tuple[PartitionPlan, PartitionPlan | None]:
     slots, peak = executors.slots, executors.most * executors.cores
-    read = _load(run.source_stages, run, needed, rules)
-    if needed.source_partitions is None:
-        source = plan_partitions(read, slots, peak, trigger, rules)
-    else:
-        given = needed.source_partitions
-        source = PartitionPlan(given, slots, read.largest_task(given, trigger), read.task_share(given, slots, trigger))
-    if run.keyed is None:
-        return source, None
-    return source, plan_partitions(_load(run.keyed_stages, run, needed, rules), slots, peak, trigger, rules)
+
+    def planned(stages: tuple[StageFigures, ...], given: int | None) -> PartitionPlan:
+        load = _load(stages, run, needed, rules)
+        if given is None:
+            return plan_partitions(load, slots, peak, trigger, rules)
+        return PartitionPlan(given, slots, load.largest_task(given, trigger), load.task_share(given, slots, trigger))
+
+    source = planned(run.source_stages, needed.source_partitions)
+    return source, None if run.keyed is None else planned(run.keyed_stages, needed.state_partitions)
 
 
 def _load(

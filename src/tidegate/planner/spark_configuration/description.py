@@ -37,8 +37,14 @@ def _partitions(configuration: SparkConfiguration) -> Iterator[str]:
     if configuration.state is not None:
         yield (
             f"{configuration.state.partitions:,} state partitions, {_tasks(configuration.state)}; "
-            f"fixed when the query first starts, and enough for {configuration.executors.most:,} executors"
+            f"fixed when the query first starts, and enough for {_enough_for(configuration):,} executors"
         )
+
+
+def _enough_for(configuration: SparkConfiguration) -> int:
+    """Executors; those of the peak, unless the number of partitions is not the planner's own."""
+    executors, state = configuration.executors, configuration.state
+    return executors.most if state is None else min(executors.most, state.partitions // executors.cores)
 
 
 def _tasks(plan: PartitionPlan) -> str:
