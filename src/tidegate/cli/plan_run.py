@@ -99,7 +99,7 @@ class PlanRun:
                 reason = exploration.probes[-1].failure if exploration.probes else "there was no time for a search"
                 complain(f"no configuration could be measured: {reason}")
                 raise typer.Exit(4)
-            known = self._validated(self._known(exploration))
+            known = self._validated(exploration)
             answered = answer(self._request.wanted, known)
             trials, verdict = self._tried(exploration, answered)
             if verdict is not None:
@@ -142,21 +142,23 @@ class PlanRun:
         figures, reason = self._folder.figures()
         return Knowledge(exploration.measurements, figures, reason, self._folder.validations())
 
-    def _validated(self, known: Knowledge) -> Knowledge:
-        executors = self._request.extra.validate
+    def _validated(self, exploration: Exploration) -> Knowledge:
+        known, executors = self._known(exploration), self._request.extra.validate
         if executors is None:
             return known
         slots = executors * self._request.e.cores
         if any(validation.measurement.slots == slots for validation in known.validations):
             return known
         capacity = known.capacity(self._request.wanted.partitions)
-        run = validation_run(self._searcher, capacity, slots, self._budget.left)
-        self._budget.spend(run.minutes)
-        if run.validation is None:
-            self._omitted.append(run.failure)
+        shown = validation_run(self._searcher, capacity, slots, self._budget.left)
+        self._budget.spend(shown.minutes)
+        if shown.validation is None or shown.run is None:
+            self._omitted.append(shown.failure)
             return known
-        say(run.validation.sentence)
-        return replace(known, validations=self._folder.keep_validation(run.validation))
+        say(shown.validation.sentence)
+        self._folder.keep_validation(shown.validation)
+        self._folder.keep_figures(Configuration(slots, capacity.memory), shown.run.figures, shown.run.no_figures)
+        return self._known(exploration)
 
     def _tried(self, exploration: Exploration, answered: Answer) -> tuple[tuple[TrialProbe, ...], TrialVerdict | None]:
         wish, trial = self._request.extra.trial, self._trial(exploration, answered)

@@ -8,16 +8,20 @@ from tidegate.planner.averaging import AveragedCapacity
 from tidegate.planner.explorer import Question
 from tidegate.planner.measurement import Measurement
 from tidegate.planner.validation import Validation, validate
-from tidegate.profiling.search_run import Searcher
+from tidegate.profiling.search_run import Searcher, SearchRun
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationRun:
-    """Without a `validation`, `failure` says why there is none."""
+    """Without a `validation`, `failure` says why there is none. `run` is None if there was no time for one."""
 
     validation: Validation | None
-    minutes: float = 0.0
+    run: SearchRun | None = None
     failure: str = ""
+
+    @property
+    def minutes(self) -> float:
+        return self.run.minutes if self.run else 0.0
 
 
 def validation_run(searcher: Searcher, capacity: AveragedCapacity, slots: int, seconds: float) -> ValidationRun:
@@ -27,7 +31,8 @@ def validation_run(searcher: Searcher, capacity: AveragedCapacity, slots: int, s
         return ValidationRun(None, failure="no time was left for the validation run: a longer --budget has some")
     question = Question(slots, capacity.memory, "validation")
     expected = capacity.interval(slots).median
-    probe = searcher.run(question, expected, settings, repetition=len(capacity.measurements)).probe(question)
+    run = searcher.run(question, expected, settings, repetition=len(capacity.measurements))
+    probe = run.probe(question)
     if probe.rate is None:
-        return ValidationRun(None, probe.minutes, f"the run with {slots:,} slots validates nothing: {probe.failure}")
-    return ValidationRun(validate(capacity, Measurement(slots, capacity.memory, probe.rate)), probe.minutes)
+        return ValidationRun(None, run, f"the run with {slots:,} slots validates nothing: {probe.failure}")
+    return ValidationRun(validate(capacity, Measurement(slots, capacity.memory, probe.rate)), run)

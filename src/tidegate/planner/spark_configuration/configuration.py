@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
 
 from tidegate.planner.spark_configuration.feasibility import NoConfiguration, refusal, slot_time
@@ -106,11 +107,20 @@ def _plausible(run: RunFigures, needed: Requirement) -> RunFigures:
 def _executors(run: RunFigures, needed: Requirement, rules: ConfigurationRules) -> ExecutorPlan:
     cores = needed.cores or run.cores
     executors = -(-needed.slots // cores)
-    peak = needed.peak_slots or math.ceil(needed.slots * rules.growth - 1e-9)
+    peak = needed.peak_slots
+    if peak is None:
+        # the query cannot grow beyond partitions that are given
+        peak = min(math.ceil(needed.slots * rules.growth - 1e-9), _most_slots(run, needed))
     fewest = 1
     if needed.least_rate is not None:
         fewest = min(executors, math.ceil(executors * needed.least_rate / needed.rate - 1e-9))
     return ExecutorPlan(executors, cores, fewest, max(executors, -(-peak // cores)))
+
+
+def _most_slots(run: RunFigures, needed: Requirement) -> int:
+    """That partitions can keep busy, if their number is given: those of state, which are fixed for ever."""
+    given = needed.state_partitions if run.keyed is not None else None
+    return given or sys.maxsize
 
 
 def _partitions(
