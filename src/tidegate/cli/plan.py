@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -140,8 +141,6 @@ def _checked_budget(e: Experiment, text: str) -> float:
 
 def _warn(request: PlanRequest) -> None:
     """Of a sample that is small for the rate. One that cannot be used is refused, before anything runs."""
-    from dataclasses import replace  # noqa: PLC0415
-
     if request.e.sample:
         from tidegate.jobs import events  # noqa: PLC0415
         from tidegate.jobs.sample import repetition_warning  # noqa: PLC0415

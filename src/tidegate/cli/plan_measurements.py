@@ -6,23 +6,21 @@ import fcntl
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from tidegate.cli import plan_stored
+from tidegate.cli.plan_stored import KeptFigures
 from tidegate.compare.folder import digest
 from tidegate.core import InvalidInput
 from tidegate.core.defaults import STORE
+from tidegate.core.reading import parse_json, read_text
 from tidegate.experiment.settings import Experiment
-from tidegate.planner.averaging import Interval
 from tidegate.planner.explorer import Exploration, Probe
-from tidegate.planner.measurement import Measurement
-from tidegate.planner.space import Configuration
 from tidegate.planner.spark_configuration.run_figures import RunFigures
-from tidegate.planner.spark_configuration.stored_figures import figures_from
-from tidegate.planner.spark_configuration.stored_figures import plain as plain_figures
 from tidegate.planner.validation import Validation
 from tidegate.profiling.partition_trial_runs import TrialProbe
 
@@ -32,8 +30,6 @@ DIGEST = 12
 PROBES, FIGURES, VALIDATIONS, TRIALS = "probes.json", "figures.json", "validations.json", "trials.json"
 #: what is known of a folder that an earlier version wrote
 NEVER_LOOKED = "costs and state of the runs were not looked at: --more or --fresh does"
-
-T = TypeVar("T")
 
 
 class PlanFolder:
@@ -61,51 +57,44 @@ class PlanFolder:
             yield
 
     def read(self) -> tuple[Probe, ...]:
-        return self._items(PROBES, lambda values: Probe(**values))
+        with self._readable(PROBES) as values:
+            return plan_stored.items(PROBES, values or [], plan_stored.probe)
 
     def write(self, exploration: Exploration) -> None:
         if self._fresh:
             self._forget()
-        self.save(PROBES, json.dumps([asdict(probe) for probe in exploration.probes]))
+        self._write(PROBES, [asdict(probe) for probe in exploration.probes])
 
     def figures(self) -> tuple[RunFigures | None, str]:
         """Of the largest run, or why there are none."""
-        with self._readable(FIGURES):
-            stored = self._stored(FIGURES)
-            if stored is None:
-                return None, NEVER_LOOKED
-            if stored["figures"] is None:
-                return None, str(stored["reason"])
-            return figures_from(stored["figures"], f"{self.path / FIGURES}"), ""
+        kept = self._kept_figures()
+        return (None, NEVER_LOOKED) if kept is None else (kept.figures, kept.reason)
 
-    def keep_figures(self, of: Configuration, figures: RunFigures | None, reason: str) -> None:
-        """Unless there are figures of a larger run. Some of a smaller one are better than none."""
-        if self._rank() <= (figures is not None, of.slots, of.memory):
-            run = None if figures is None else plain_figures(figures)
-            self.save(FIGURES, json.dumps({**asdict(of), "figures": run, "reason": reason}))
+    def keep_figures(self, new: KeptFigures) -> None:
+        kept = self._kept_figures()
+        if kept is None or kept.rank <= new.rank:
+            self._write(FIGURES, new.plain)
 
-    def _rank(self) -> tuple[bool, int, float]:
-        with self._readable(FIGURES):
-            stored = self._stored(FIGURES)
-            if stored is None:
-                return False, 0, 0.0
-            return stored["figures"] is not None, int(stored["slots"]), float(stored["memory"])
+    def _kept_figures(self) -> KeptFigures | None:
+        with self._readable(FIGURES) as values:
+            return None if values is None else plan_stored.figures_kept(FIGURES, values)
 
     def validations(self) -> tuple[Validation, ...]:
-        return self._items(
-            VALIDATIONS,
-            lambda values: Validation(Measurement(**values["measurement"]), Interval(**values["predicted"])),
-        )
+        with self._readable(VALIDATIONS) as values:
+            return plan_stored.items(VALIDATIONS, values or [], plan_stored.validation)
 
-    def keep_validation(self, validation: Validation) -> tuple[Validation, ...]:
-        """All of them."""
-        return self._add(VALIDATIONS, self.validations(), validation)
+    def keep_validation(self, validation: Validation) -> None:
+        self._write(VALIDATIONS, [asdict(each) for each in (*self.validations(), validation)])
 
     def trials(self) -> tuple[TrialProbe, ...]:
-        return self._items(TRIALS, lambda values: TrialProbe(**values))
+        with self._readable(TRIALS) as values:
+            return plan_stored.items(TRIALS, values or [], plan_stored.trial)
 
-    def keep_trial(self, probe: TrialProbe) -> tuple[TrialProbe, ...]:
-        return self._add(TRIALS, self.trials(), probe)
+    def keep_trial(self, probe: TrialProbe) -> None:
+        self._write(TRIALS, [asdict(each) for each in (*self.trials(), probe)])
+
+    def _write(self, name: str, values: Any) -> None:
+        self.save(name, json.dumps(values))
 
     def save(self, name: str, text: str) -> Path:
         """As a whole or not at all, whenever the command is killed."""
@@ -118,29 +107,16 @@ class PlanFolder:
             raise InvalidInput(f"cannot write {file}: {error.strerror or error}") from None
         return file
 
-    def _add(self, name: str, kept: Sequence[T], new: T) -> tuple[T, ...]:
-        everything = (*kept, new)
-        self.save(name, json.dumps([asdict(item) for item in everything]))  # type: ignore[call-overload]
-        return everything
-
-    def _items(self, name: str, made: Callable[[Any], T]) -> tuple[T, ...]:
-        with self._readable(name):
-            return tuple(made(values) for values in self._stored(name) or ())
-
-    def _stored(self, name: str) -> Any:
-        """None without the file."""
-        file = self.path / name
-        if self._fresh or not file.exists():
-            return None
-        return json.loads(file.read_text(encoding="utf-8"))
-
     @contextmanager
-    def _readable(self, name: str) -> Iterator[None]:
+    def _readable(self, name: str) -> Iterator[Any]:
+        """The values of a file, None without it. What cannot be used is refused, with the way out."""
+        file = self.path / name
         try:
-            yield
-        except (OSError, ValueError, TypeError, KeyError, InvalidInput) as error:
+            absent = self._fresh or not file.exists()
+            yield None if absent else parse_json(read_text(file, f"{name}: cannot be read"), name)
+        except InvalidInput as error:
             reason = f"no measurements that Tidegate wrote ({error})"
-            raise InvalidInput(f"{self.path / name}: {reason}: --fresh makes new ones") from None
+            raise InvalidInput(f"{self.path}: {reason}: --fresh makes new ones") from None
 
     def _forget(self) -> None:
         for name in (PROBES, FIGURES, VALIDATIONS, TRIALS):

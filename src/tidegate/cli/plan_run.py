@@ -14,6 +14,7 @@ import typer
 from tidegate.cli.console import complain
 from tidegate.cli.plan_measurements import PlanFolder
 from tidegate.cli.plan_progress import Budget, PlanProgress, say
+from tidegate.cli.plan_stored import KeptFigures
 from tidegate.experiment.settings import Experiment
 from tidegate.planner.answer import Answer, Knowledge, Wanted, answer
 from tidegate.planner.estimator.search_settings import SHORT
@@ -135,7 +136,7 @@ class PlanRun:
         self._measured = True
         self._folder.write(now)
         if probe.rate is not None:
-            self._folder.keep_figures(probe.configuration, run.figures, run.no_figures)
+            self._folder.keep_figures(KeptFigures(probe.configuration, run.figures, run.no_figures))
         self._progress.probe(probe, run)
 
     def _known(self, exploration: Exploration) -> Knowledge:
@@ -157,7 +158,8 @@ class PlanRun:
             return known
         say(shown.validation.sentence)
         self._folder.keep_validation(shown.validation)
-        self._folder.keep_figures(Configuration(slots, capacity.memory), shown.run.figures, shown.run.no_figures)
+        of, run = Configuration(slots, capacity.memory), shown.run
+        self._folder.keep_figures(KeptFigures(of, run.figures, run.no_figures))
         return self._known(exploration)
 
     def _tried(self, exploration: Exploration, answered: Answer) -> tuple[tuple[TrialProbe, ...], TrialVerdict | None]:
