@@ -104,7 +104,7 @@ def test_figures_of_the_largest_run_are_kept_for_another_rate(keyed: Command, tm
     assert f"spark.sql.shuffle.partitions={second['state_partitions']}" in second["submit"]
     file.write_text(json.dumps({"slots": 4, "memory": 512, "figures": None, "reason": "the run was too short"}))
     without = keyed("--rate", "40k")
-    assert "nothing is known for the rest: the run was too short" in without.out
+    assert "nothing is known of the rest: the run was too short" in without.out
     file.unlink()
     assert "were not looked at: --more or --fresh does" in keyed("--rate", "40k").out
     file.write_text(json.dumps({"slots": 4, "memory": 512, "figures": {"rate": -1}, "reason": ""}))
@@ -184,7 +184,7 @@ def test_a_testbed_of_one_slot_supports_one_slot(tidegate: Command, tmp_path: Pa
     assert ended.code == 0
     assert "all measurements are with 1 slot, which shows nothing about more of them" in ended.out
     assert "--testbed 1-4" in ended.out
-    assert "1 slots, which sustain" in tidegate("plan", *words, "--rate", "6k").out
+    assert "1 slot, which sustains" in tidegate("plan", *words, "--rate", "6k").out
 
 
 @contextmanager
@@ -298,6 +298,8 @@ def test_a_sample_of_less_than_a_second_is_a_warning(tidegate: Command, tmp_path
         (["--rate", "5k", "--slo", "0s"], "need --slo > 0"),
         (["--rate", "5k", "--slo", "soon"], "is not like 90s"),
         (["--rate", "5k", "--validate", "6"], "need --validate > 6, the executors of the testbed, got 6"),
+        (["--rate", "5k", "--validate", "100000"], "<= 10000, got 100000"),
+        (["--rate", "5k", "--partitions", "-1"], "need 0 <= partitions"),
         (["--rate", "5k", "--validate", "-1"], "need --validate > 6, the executors of the testbed, got -1"),
     ],
 )

@@ -59,12 +59,12 @@ def plan(
     [bold]tidegate plan --app orders.py --sample orders.parquet --event-time at --rate 500k[/bold]
     [bold]tidegate plan --engine sim --job q11 --rate 10M --testbed 1-16[/bold]
 
-    For some numbers of executors it searches the rate that the query sustains. The
-    capacity with more executors is an average over laws, weighted by how well each
-    predicted the measurements. Costs and state of the largest run become partitions,
-    memory, trigger and batches for the rate. Measurements are kept: an interrupted
-    command goes on from them, another --rate is answered from them, and --more adds
-    to them.
+    For some numbers of executors it searches the rate that the query sustains.
+    The capacity with more executors is an average over laws, weighted by how
+    well each predicted the measurements. Costs and state of the largest run give
+    partitions, memory, trigger and batches for the rate. What is measured is
+    kept: an interrupted command goes on from it, another --rate is answered from
+    it, and --more adds to it.
     """
     from tidegate.cli.plan_run import Earlier, Extra, PlanRequest, PlanRun  # noqa: PLC0415
     from tidegate.cli.plan_view import lines, plain  # noqa: PLC0415
@@ -76,15 +76,16 @@ def plan(
     target, executors, heaps = amounts.rate(rate), numbers_of(testbed), numbers_of(memory, "MiB of heap", 6)
     if not target > 0:
         raise InvalidInput(f"plan: need --rate > 0, got {target:g}")
+    validated = _checked_validation(validate, executors)
     name, records = query_of("plan", job, app, sample, event_time, time, key)
     e = Experiment(
         job=name, sample=records, engine=engine, model=model, trigger=amounts.duration(trigger),
         partitions=partitions, cores=cores, memory=max(heaps), quota=quota,
-        policy="static", maximum=max(executors), duration=3600.0, period=1.0, price=price,
+        policy="static", maximum=validated or max(executors), duration=3600.0, period=1.0, price=price,
     )  # fmt: skip
     request = PlanRequest(
         e, Wanted(target, cores, partitions or None, _checked_slo(slo)), tuple(executors), tuple(heaps),
-        _checked_budget(e, budget), Extra(_checked_validation(validate, executors), trial), Earlier(more, fresh),
+        _checked_budget(e, budget), Extra(validated, trial), Earlier(more, fresh),
     )  # fmt: skip
     _warn(request)
     interrupt_once()

@@ -46,7 +46,7 @@ def _limits(done: PlanDone) -> Iterator[str]:
     """Of searches that did not find out what the query itself can do."""
     for slots, limit in sorted({(probe.slots, probe.limit) for probe in done.exploration.probes}):
         if limit in OTHERS:
-            yield f"  with {slots} slots {limit} was the limit: the query itself may be able to do more"
+            yield f"  with {_slots(slots)} {limit} was the limit: the query itself may be able to do more"
 
 
 def _plan(done: PlanDone) -> Iterator[str]:
@@ -58,16 +58,25 @@ def _plan(done: PlanDone) -> Iterator[str]:
         return
     low, high = planned.interval.low, planned.interval.high
     capacity = f"{units.count(planned.capacity.low)} to {units.count(planned.capacity.high)}"
-    yield f"{units.count(planned.rate)} records/s: {planned.slots:,} slots, which sustain {capacity} (90 %)"
+    verb = "sustains" if planned.slots == 1 else "sustain"
+    yield f"{units.count(planned.rate)} records/s: {_slots(planned.slots)}, which {verb} {capacity} (90 %)"
     yield f"  the fewest that could do are {low:,} to {high:,}" if high is not None else f"  at least {low:,}"
     if isinstance(answered.configuration, SparkConfiguration):
         yield from (f"  {line}" for line in describe(answered.configuration))
     else:
-        yield f"  {_executors(answered):,} executors; nothing is known for the rest: {answered.known.no_figures}"
+        yield f"  {_executors(answered):,} executors; nothing is known of the rest: {answered.known.no_figures}"
     if answered.trial is not None:
         yield f"  trial on the testbed: {answered.trial.reason}"
     if done.request.e.price is not None:
         yield f"  {_executors(answered) * done.request.e.price * MONTH:,.2f} a month if they run all the time"
+
+
+def _slots(number: int) -> str:
+    """
+    >>> _slots(1), _slots(1_200)
+    ('1 slot', '1,200 slots')
+    """
+    return f"{number:,} slot{'s' * (number != 1)}"
 
 
 def _advice(done: PlanDone) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """A planned number of state partitions, tried on the largest testbed against half and double of it.
 
 What the testbed sustained with a number of its partitions is good for every plan that asks for that number, whatever
-the rate: it is kept, and only what is missing is run.
+the rate: it is kept, and only what is missing is run. The source of the testbed has as many partitions as the state.
 """
 
 from __future__ import annotations
