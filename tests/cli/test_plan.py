@@ -294,7 +294,7 @@ def test_a_sample_of_less_than_a_second_is_a_warning(tidegate: Command, tmp_path
         (["--rate", "5k", "--memory", "512,much"], "need numbers of MiB of heap from 1 on"),
         (["--rate", "5k", "--engine", "operators"], "engine of a testbed"),
         (["--rate", "5k", "--sample", "x.parquet"], "are for --app"),
-        (["--rate", "5k", "--budget", "1m"], "need --budget >= 218s"),
+        (["--rate", "5k", "--budget", "1m"], "need --budget >= 315s"),
         (["--rate", "5k", "--slo", "0s"], "need --slo > 0"),
         (["--rate", "5k", "--slo", "soon"], "is not like 90s"),
         (["--rate", "5k", "--validate", "6"], "need --validate > 6, the executors of the testbed, got 6"),

@@ -108,10 +108,10 @@ def test_a_query_that_never_becomes_steady_says_so(tmp_path: Path) -> None:
 
 def test_a_search_fits_the_time_there_is(tmp_path: Path) -> None:
     search = searcher(tmp_path, MODEL)
-    # 90 s of warm-up, and a probe of 53 s
-    assert search.within(OPENING + 142.0) is None
-    least, short, long = (
-        search.within(OPENING + s, wanted) for s, wanted in ((143.0, None), (500.0, None), (500.0, 400.0))
-    )
-    assert [settings.budget for settings in (least, short, long) if settings] == [143.0, 240.0, 400.0]
+    # 40 % of 600 s
+    assert search.within(OPENING + 239.0) is None
+    shown = [
+        search.within(OPENING + s, wanted) for s, wanted in ((240.0, 0.0), (500.0, 0.0), (500.0, 400.0), (500.0, 9e9))
+    ]
+    assert [settings.budget for settings in shown if settings] == [240.0, 240.0, 400.0, 500.0]
     assert search.short_seconds == OPENING + 240.0

@@ -132,9 +132,9 @@ def _checked_validation(executors: int, testbed: list[int]) -> int | None:
 
 def _checked_budget(e: Experiment, text: str) -> float:
     from tidegate.planner.estimator.search_settings import SHORT  # noqa: PLC0415
-    from tidegate.profiling.search_run import OPENING  # noqa: PLC0415
+    from tidegate.profiling.search_run import shortest  # noqa: PLC0415
 
-    seconds, least = amounts.duration(text), OPENING + SHORT.for_trigger(e.trigger).least_seconds
+    seconds, least = amounts.duration(text), shortest(SHORT.for_trigger(e.trigger))
     if seconds < least:
         raise InvalidInput(f"plan: need --budget >= {least:.0f}s, for one search and its start, got {text}")
     return seconds

@@ -24,7 +24,8 @@ OnPhase = Callable[[Question, Phase, float], None]
 CHALLENGE = 1.5
 #: seconds from a question to the first phase that are expected: Spark starts, and executors use up their grace
 OPENING = 75.0
-#: least share of a search's own budget with which it says something worth having
+#: least share of a search's own budget with which it is begun: most of such searches find a rate, and hardly any shorter
+#: one does (docs/planning.md)
 SENSIBLE = 0.4
 #: what an ending means for who reads it
 MEANING = {
@@ -77,21 +78,19 @@ class Searcher:
         """Those of a search with all the time that it wants."""
         return self.settings.for_trigger(self.e.trigger)
 
-    def within(self, seconds: float, wanted: float | None = None) -> SearchSettings | None:
-        """Those of a search for which there are `seconds`, of which it takes what it is worth at least, or what is
-        `wanted` if that is more. None if there is not enough time for any.
-        """
-        usual, left = self.usual, seconds - OPENING
-        if left < usual.least_seconds:
-            return None
-        worth = max(usual.least_seconds, SENSIBLE * usual.budget, wanted or 0.0)
-        return replace(usual, budget=min(usual.budget, left, worth))
-
     @property
     def short_seconds(self) -> float:
-        """What a short search is expected to take, its start included."""
-        usual = self.usual
-        return OPENING + max(usual.least_seconds, SENSIBLE * usual.budget)
+        """What the shortest search takes, its start included."""
+        return shortest(self.usual)
+
+    def within(self, seconds: float, wanted: float = 0.0) -> SearchSettings | None:
+        """Those of a search for which there are `seconds`: the shortest one, or one with what is `wanted` if that is
+        more. None if there is not enough time for any.
+        """
+        usual, least = self.usual, self.short_seconds - OPENING
+        if seconds < self.short_seconds:
+            return None
+        return replace(usual, budget=min(usual.budget, seconds - OPENING, max(least, wanted)))
 
     def run(
         self, question: Question, expected: float | None, settings: SearchSettings, *, repetition: int = 0
@@ -122,6 +121,15 @@ class Searcher:
         # a simulated search takes no time, but would have
         minutes = max(seconds + (estimate.seconds if estimate else 0.0), self.clock() - began) / 60
         return _shown(SearchRun(estimate, minutes, failure), observations, e.trigger)
+
+
+def shortest(settings: SearchSettings) -> float:
+    """Seconds of the shortest search that is begun, its start included.
+
+    >>> shortest(SearchSettings(budget=600.0)), shortest(SearchSettings(budget=300.0))  # a warm-up and a probe: 165 s
+    (315.0, 240.0)
+    """
+    return OPENING + max(settings.least_seconds, SENSIBLE * settings.budget)
 
 
 def _shown(run: SearchRun, observations: Sequence[Observation], trigger: float) -> SearchRun:
