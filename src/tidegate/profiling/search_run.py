@@ -24,8 +24,8 @@ OnPhase = Callable[[Question, Phase, float], None]
 CHALLENGE = 1.5
 #: seconds from a question to the first phase that are expected: Spark starts, and executors use up their grace
 OPENING = 75.0
-#: least share of a search's own budget with which it is begun: most of such searches find a rate, and hardly any shorter
-#: one does (docs/planning.md)
+#: least share of a search's own budget with which it is begun: most of such searches find a rate, shorter ones hardly
+#: ever (docs/planning.md)
 SENSIBLE = 0.4
 #: what an ending means for who reads it
 MEANING = {
