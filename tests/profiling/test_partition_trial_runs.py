@@ -67,3 +67,10 @@ def test_without_time_nothing_is_run(tmp_path: Path) -> None:
 
 def test_other_counts_say_nothing_without_the_planned_one() -> None:
     assert TRIAL.verdict([TrialProbe(4, 512, 8, 9e3), TrialProbe(4, 512, 32, 9e3)]) is None
+
+
+def test_noisy_rates_must_differ_by_more() -> None:
+    probes = [TrialProbe(4, 512, 16, 10_000.0), TrialProbe(4, 512, 8, 10_800.0)]
+    verdicts = [TRIAL.verdict(probes, noise) for noise in (0.0, 0.04, 0.05, 9.0)]
+    # 1.8 * 4 % are 7.2 %, 1.8 * 5 % are 9 %
+    assert [verdict.count.planned for verdict in verdicts if verdict] == [48, 48, 96, 96]

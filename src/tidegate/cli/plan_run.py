@@ -29,9 +29,8 @@ from tidegate.profiling.validation_run import validation_run
 
 #: an increase of the error that no measurement makes
 NEVER = 1e9
-#: searches of a trial for which time is reserved, as one of three was usually made before; and most of the budget that
-#: is reserved for other runs than those of the exploration
-TRIAL_SEARCHES, MOST_RESERVED = 2, 0.5
+#: searches of a trial, and most of the budget that is reserved for other runs than those of the exploration
+TRIAL_SEARCHES, MOST_RESERVED = 3, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +124,14 @@ class PlanRun:
     @property
     def _reserved(self) -> float:
         """Seconds for runs that were asked for, unless the exploration would have none."""
-        extra, short = self._request.extra, self._searcher.short_seconds
-        wish = short * ((extra.validate is not None) + TRIAL_SEARCHES * (extra.trial is True))
-        reserved = min(wish, MOST_RESERVED * self._request.seconds)
+        validation = self._searcher.enough_seconds if self._request.extra.validate else 0.0
+        reserved = min(validation + self._for_trial, MOST_RESERVED * self._request.seconds)
         return reserved if self._searcher.within(self._request.seconds - reserved) else 0.0
+
+    @property
+    def _for_trial(self) -> float:
+        """Seconds for one that was asked for."""
+        return TRIAL_SEARCHES * self._searcher.enough_seconds if self._request.extra.trial else 0.0
 
     def _keep(self, now: Exploration, run: SearchRun) -> None:
         probe = now.probes[-1]
@@ -151,7 +154,9 @@ class PlanRun:
         if any(validation.measurement.slots == slots for validation in known.validations):
             return known
         capacity = known.capacity(self._request.wanted.partitions)
-        shown = validation_run(self._searcher, capacity, slots, self._budget.left)
+        left = self._budget.left
+        seconds = max(min(left, self._searcher.enough_seconds), left - self._for_trial)
+        shown = validation_run(self._searcher, capacity, slots, seconds)
         self._budget.spend(shown.minutes)
         if shown.validation is None or shown.run is None:
             self._omitted.append(shown.failure)
@@ -175,7 +180,7 @@ class PlanRun:
             probes = run_trial(trial, known, self._searcher, self._budget.left, self._keep_trial)
         else:
             probes = known
-        verdict = trial.verdict(probes)
+        verdict = trial.verdict(probes, answered.capacity.noise)
         for count in trial.missing(probes) if wish else ():
             reason = trial.failure(count, probes) or "no time was left: a longer --budget has some"
             self._omitted.append(f"partition trial: nothing is known of {count.planned:,} partitions: {reason}")

@@ -14,12 +14,17 @@ from tidegate.planner.space import Configuration
 from tidegate.planner.spark_configuration.partition_trial import (
     MeasuredCount,
     TrialCount,
+    TrialRules,
     TrialVerdict,
     judge_trial,
     trial_counts,
 )
 from tidegate.planner.spark_configuration.partitions import PartitionPlan
 from tidegate.profiling.search_run import OPENING, Searcher
+
+#: standard deviations of a rate by which one of two equal ones exceeds the other in one of ten cases: the quantile of
+#: 90 % times the square root of 2. And the widest tolerance
+CLEARLY, WIDEST = 1.8, 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +68,16 @@ class PartitionTrial:
         """Of the last search with it; empty if there was none."""
         return next((probe.failure for probe in reversed(self._of(count, probes)) if probe.failure), "")
 
-    def verdict(self, probes: Sequence[TrialProbe]) -> TrialVerdict | None:
-        """None as long as the planned count and another one are not both measured."""
+    def verdict(self, probes: Sequence[TrialProbe], noise: float = 0.0) -> TrialVerdict | None:
+        """None as long as the planned count and another one are not both measured. `noise` is the relative standard
+        deviation of a measured rate.
+        """
         rates = [(count, self._rates(count, probes)) for count in self.counts]
         measured = [MeasuredCount(count, each) for count, each in rates if each]
         if len(measured) < 2 or measured[0].count.planned != self.plan.partitions:
             return None
-        return judge_trial(self.plan, measured)
+        usual = TrialRules().tolerance
+        return judge_trial(self.plan, measured, TrialRules(min(WIDEST, max(usual, CLEARLY * noise))))
 
     def _rates(self, count: TrialCount, probes: Sequence[TrialProbe]) -> tuple[float, ...]:
         return tuple(probe.rate for probe in self._of(count, probes) if probe.rate is not None)
@@ -86,10 +94,13 @@ def run_trial(
     seconds: float,
     on_probe: Callable[[TrialProbe], None] = lambda probe: None,
 ) -> tuple[TrialProbe, ...]:
-    """What is known, and a search for each count that is missing, which takes its share of the time."""
+    """What is known, and a search for each count that is missing, as long as there is time. Two counts that are
+    measured well say more than three that are not.
+    """
     probes, missing = list(known), trial.missing(known)
     for number, count in enumerate(missing):
-        settings = searcher.within(seconds, wanted=seconds / (len(missing) - number) - OPENING)
+        share = max(searcher.enough_seconds, seconds / (len(missing) - number))
+        settings = searcher.within(seconds, wanted=share - OPENING)
         if settings is None:
             break
         slots, memory = trial.testbed.slots, trial.testbed.memory

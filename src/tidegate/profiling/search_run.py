@@ -27,6 +27,8 @@ OPENING = 75.0
 #: least share of a search's own budget with which it is begun: most of such searches find a rate, shorter ones hardly
 #: ever (docs/planning.md)
 SENSIBLE = 0.4
+#: share of it with which almost every search finds a rate: what one gets whose result is compared with others
+ENOUGH = 0.6
 #: what an ending means for who reads it
 MEANING = {
     Ending.NEVER_STEADY: "is its state bounded, as by a watermark, and is the machine left to it?",
@@ -82,6 +84,11 @@ class Searcher:
     def short_seconds(self) -> float:
         """What the shortest search takes, its start included."""
         return shortest(self.usual)
+
+    @property
+    def enough_seconds(self) -> float:
+        """What a search takes that is to find a rate for certain, its start included."""
+        return max(self.short_seconds, OPENING + ENOUGH * self.usual.budget)
 
     def within(self, seconds: float, wanted: float = 0.0) -> SearchSettings | None:
         """Those of a search for which there are `seconds`: the shortest one, or one with what is `wanted` if that is
