@@ -24,14 +24,14 @@ from typing import Any
 
 from tidegate.experiment.settings import Experiment
 from tidegate.planner.averaging import average
-from tidegate.planner.estimator.estimate import CapacityEstimate
 from tidegate.planner.estimator.phases import Measurement, Probe, WarmUp
 from tidegate.planner.estimator.search_settings import SHORT, SearchSettings
 from tidegate.planner.estimator.verdict import outcomes
 from tidegate.planner.explorer import Exploration, ExplorationRules
 from tidegate.planner.measurement import Measurement as Measured
 from tidegate.planner.space import Space
-from tidegate.profiling.campaign import Campaign, configured, spark_testbed
+from tidegate.profiling.campaign import Campaign, spark_testbed
+from tidegate.profiling.search_run import Searcher, SearchRun, configured
 
 TRAINED, PREDICTED = (1, 2, 3), 4
 #: seconds of a run, and of those the ones that are measured: of the one that must hold, and of the overload after it
@@ -67,18 +67,17 @@ def say(text: str) -> None:
 def searched(e: Experiment, executors: tuple[int, ...], minutes: float) -> Json:
     estimates: list[Json] = []
 
-    def keep(exploration: Exploration, estimate: CapacityEstimate | None) -> None:
+    def keep(exploration: Exploration, run: SearchRun) -> None:
         probe = exploration.probes[-1]
-        say(f"{e.job}, {probe.slots} executors: {estimate}")
-        estimates.append(asdict(probe) | {"text": str(estimate)})
+        say(f"{e.job}, {probe.slots} executors: {run.estimate}")
+        estimates.append(asdict(probe) | {"text": str(run.estimate)})
 
     exploration = Exploration(Space.of([*executors], [e.memory]), ExplorationRules(minutes=minutes, worse=1e9))
-    campaign = Campaign(
+    searcher = Searcher(
         e, SHORT, spark_testbed,
         lambda question, phase, seconds: say(f"  {question.slots}: {type(phase).__name__} at {phase.rate:,.0f}/s"),
-        keep,
     )  # fmt: skip
-    campaign.run(exploration)
+    Campaign(searcher, keep).run(exploration)
     return {"probes": estimates}
 
 

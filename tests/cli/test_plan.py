@@ -2,13 +2,20 @@
 
 import fcntl
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tidegate.core import QueryFailed
+from tidegate.experiment import Experiment
+from tidegate.planner.estimator.phases import Measurement, Phase
+from tidegate.profiling import campaign
+from tidegate.profiling.machine_load import CpuTimes
+from tidegate.profiling.testbed import Testbed
 from tidegate.sim.batch_model import BatchModel, text
 
 Command = Callable[..., Any]
@@ -28,14 +35,23 @@ def plan(tidegate: Command, tmp_path: Path) -> Command:
 def test_a_plan_for_a_rate(plan: Command) -> None:
     ended = plan("--rate", "50k", "--price", "0.05")
     assert ended.code == 0
-    assert "--num-executors" in ended.out
-    assert "tidegate.attach(query, max_executors=" in ended.out
+    assert "spark-submit --num-executors" in ended.out
+    assert "of the trigger" in ended.out
+    assert ".trigger(processingTime='4 seconds')" in ended.out
+    assert "tidegate.attach(query, min_executors=1, max_executors=" in ended.out
     assert "a month" in ended.out
     values = json.loads(plan("--rate", "50k", "--output", "json").out)
     # 3.5 of 4 s for 10,000 a second on each: 8,750/s each, and 6 for 50,000/s
     assert values["planned"]
     assert 6 <= values["slots"] <= 7
     assert values["interval"]["low"] <= 6 <= values["interval"]["high"]
+    configuration = values["configuration"]
+    assert configuration["executors"] == values["slots"]
+    assert (configuration["cores"], configuration["memory"], configuration["trigger"]) == (1, 512, 4.0)
+    # without a shuffle
+    assert configuration["state_partitions"] is None
+    assert configuration["source_partitions"] % values["slots"] == 0
+    assert configuration["batch_limit"] >= 4 * 50_000
 
 
 def test_measurements_are_used_again_for_another_rate(plan: Command) -> None:
@@ -66,6 +82,208 @@ def test_measurements_that_are_damaged_are_a_sentence(plan: Command, tmp_path: P
     assert plan("--rate", "20k", "--fresh").code == 0
 
 
+@pytest.fixture
+def keyed(tidegate: Command, tmp_path: Path) -> Command:
+    """A query with state, measured with 2 to 4 executors, in a budget with time for more than that."""
+    model = replace(MODEL, stages=2, first=0.5, state=2.0, overhead=0.01)
+    (tmp_path / "k.json").write_text(text(model))
+
+    def call(*words: str) -> Any:
+        return tidegate("plan", "--engine", "sim", "--model", "k.json", "--testbed", "2-4", "--budget", "70m", *words)
+
+    return call
+
+
+def test_figures_of_the_largest_run_are_kept_for_another_rate(keyed: Command, tmp_path: Path) -> None:
+    first = json.loads(keyed("--rate", "25k", "--no-trial", "--output", "json").out)["configuration"]
+    (file,) = (tmp_path / ".tidegate" / "plan").glob("*/figures.json")
+    assert json.loads(file.read_text())["slots"] == 4
+    second = json.loads(keyed("--rate", "40k", "--output", "json").out)["configuration"]
+    assert second["executors"] > first["executors"]
+    assert second["state_partitions"] >= second["most_executors"] == 2 * second["executors"]
+    assert f"spark.sql.shuffle.partitions={second['state_partitions']}" in second["submit"]
+    file.write_text(json.dumps({"slots": 4, "memory": 512, "figures": None, "reason": "the run was too short"}))
+    without = keyed("--rate", "40k")
+    assert "nothing is known of the rest: the run was too short" in without.out
+    file.unlink()
+    assert "were not looked at: --more or --fresh does" in keyed("--rate", "40k").out
+    file.write_text(json.dumps({"slots": 4, "memory": 512, "figures": {"rate": -1}, "reason": ""}))
+    damaged = keyed("--rate", "40k")
+    assert damaged.code == 2
+    assert "--fresh makes new ones" in damaged.err.replace("\n", " ")
+
+
+def test_a_latency_that_is_wanted_shortens_the_trigger(keyed: Command) -> None:
+    usual = json.loads(keyed("--rate", "40k", "--no-trial", "--output", "json").out)["configuration"]
+    short = json.loads(keyed("--rate", "40k", "--slo", "6s", "--output", "json").out)["configuration"]
+    assert usual["latency"] > 6.0 >= short["latency"]
+    assert short["trigger"] < usual["trigger"]
+    assert short["attach"].endswith("slo=6.0)")
+
+
+def test_state_partitions_are_tried_where_time_is_left(keyed: Command) -> None:
+    ended = keyed("--rate", "40k")
+    assert ended.code == 0
+    assert "trial of " in ended.err
+    assert "trial on the testbed: " in ended.out
+    again = keyed("--rate", "40k", "--output", "json")
+    assert "trial of " not in again.err
+    assert "partitions" in json.loads(again.out)["trial"]["reason"]
+    assert json.loads(keyed("--rate", "40k", "--no-trial", "--output", "json").out)["trial"] is None
+
+
+def test_time_is_reserved_for_a_trial_that_is_asked_for(keyed: Command) -> None:
+    ended = keyed("--rate", "40k", "--trial", "--output", "json")
+    assert "trial of " in ended.err
+    # of 70 minutes, three searches of 75 + 360 s are not the exploration's
+    assert sum(probe["minutes"] for probe in json.loads(ended.out)["probes"]) < 70 - 21.7
+
+
+def test_a_trial_that_cannot_be_made_says_why(plan: Command, keyed: Command) -> None:
+    assert "no partition trial: the query has no state" in plan("--rate", "20k", "--trial").out
+    fixed = keyed("--rate", "20k", "--trial", "--partitions", "12").out
+    assert "no partition trial: --partitions says that they are fixed" in fixed
+
+
+def test_a_validation_run_is_shown_learnt_from_and_kept(keyed: Command, tmp_path: Path) -> None:
+    ended = keyed("--rate", "100k", "--validate", "8", "--no-trial")
+    assert ended.code == 0
+    assert "the run with 8 slots reached " in ended.out
+    assert "that were predicted" in ended.out
+    (file,) = (tmp_path / ".tidegate" / "plan").glob("*/figures.json")
+    assert json.loads(file.read_text())["slots"] == 8
+    again = keyed("--rate", "100k", "--validate", "8", "--output", "json")
+    assert "validation" not in again.err
+    values = json.loads(again.out)
+    assert [v["measurement"]["slots"] for v in values["validations"]] == [8]
+    assert max(probe["slots"] for probe in values["probes"]) == 4
+    fresh = json.loads(keyed("--rate", "100k", "--fresh", "--no-trial", "--output", "json").out)
+    assert fresh["validations"] == []
+
+
+def test_a_hot_key_is_a_sentence_about_what_to_change(keyed: Command, tmp_path: Path) -> None:
+    assert keyed("--rate", "40k", "--no-trial").code == 0
+    (file,) = (tmp_path / ".tidegate" / "plan").glob("*/figures.json")
+    stored = json.loads(file.read_text())
+    # a key with half of the records: its task takes 25 µs of each, and a batch has 3.4 of 4 s for them
+    stored["figures"]["stages"][1]["skew"] = {"partitions": 12, "largest": 0.54}
+    file.write_text(json.dumps(stored))
+    ended = keyed("--rate", "40k")
+    assert ended.code == 0
+    assert "no plan: no number of slots does more than 3" in ended.out
+    assert "divide the key" in ended.out
+    values = json.loads(keyed("--rate", "40k", "--output", "json").out)
+    assert not values["planned"]
+    assert "divide the key" in values["reason"]
+
+
+def test_a_testbed_of_one_slot_supports_one_slot(tidegate: Command, tmp_path: Path) -> None:
+    (tmp_path / "m.json").write_text(text(MODEL))
+    words = ("--engine", "sim", "--model", "m.json", "--testbed", "1", "--budget", "1h")
+    ended = tidegate("plan", *words, "--rate", "50k")
+    assert ended.code == 0
+    assert "all measurements are with 1 slot, which shows nothing about more of them" in ended.out
+    assert "--testbed 1-4" in ended.out
+    assert "1 slot, which sustains" in tidegate("plan", *words, "--rate", "6k").out
+
+
+@contextmanager
+def failing(e: Experiment) -> Iterator[Testbed]:
+    raise QueryFailed("the query failed: no such column")
+    yield
+
+
+class Growing(Testbed):
+    observations = ()
+
+    def __init__(self) -> None:
+        self._rows = 1.0
+
+    def begin_again(self, rate: float) -> "Testbed":
+        return self
+
+    def measure(self, phase: Phase) -> Measurement:
+        self._rows *= 2
+        return Measurement(15.0, phase.rate, 1_000.0, state_rows=self._rows)
+
+
+@contextmanager
+def growing(e: Experiment) -> Iterator[Testbed]:
+    yield Growing()
+
+
+@pytest.mark.parametrize(
+    ("testbed", "sentence"),
+    [
+        (failing, "no configuration could be measured: the query failed: no such column"),
+        (growing, "no configuration could be measured: the query did not become steady during the warm-up"),
+    ],
+)
+def test_a_query_that_cannot_be_measured(
+    plan: Command, monkeypatch: pytest.MonkeyPatch, testbed: Any, sentence: str
+) -> None:
+    monkeypatch.setattr(campaign, "simulated_testbed", testbed)
+    ended = plan("--rate", "20k")
+    assert ended.code == 4
+    assert sentence in ended.err
+
+
+def test_a_machine_that_was_the_limit_is_named(plan: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def busy(e: Experiment) -> Iterator[Testbed]:
+        times = iter(CpuTimes(0.99 * k, k) for k in range(1_000))
+        with simulated(e) as testbed:
+            again = testbed.begin_again
+
+            def begin_again(rate: float) -> Testbed:
+                other = again(rate)
+                other.machine = lambda: next(times)
+                return other
+
+            testbed.machine = lambda: next(times)
+            testbed.begin_again = begin_again  # type: ignore[method-assign]
+            yield testbed
+
+    simulated = campaign.simulated_testbed
+    monkeypatch.setattr(campaign, "simulated_testbed", busy)
+    assert (
+        "with 6 slots the machine was the limit: the query itself may be able to do more" in plan("--rate", "20k").out
+    )
+
+
+APP = "def build(df):\n    return df\n"
+
+
+@pytest.mark.parametrize("engine", ["sim", "spark"])
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ("at,shop\n", "need at least one row, it has none"),
+        ("time,shop\n2024-01-01T12:00:00,1\n", "no column of the sample"),
+    ],
+)
+def test_a_sample_that_cannot_be_used(tidegate: Command, tmp_path: Path, engine: str, rows: str, sentence: str) -> None:
+    (tmp_path / "app.py").write_text(APP)
+    (tmp_path / "sample.csv").write_text(rows)
+    (tmp_path / "m.json").write_text(text(MODEL))
+    model = ("--model", "m.json") if engine == "sim" else ()
+    words = ("--app", "app.py", "--sample", "sample.csv", "--event-time", "at", "--rate", "10k", "--engine", engine)
+    ended = tidegate("plan", *words, *model)
+    assert ended.code == 2
+    assert sentence in ended.err
+    assert not (tmp_path / ".tidegate" / "plan").exists()
+
+
+def test_a_sample_of_less_than_a_second_is_a_warning(tidegate: Command, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text(APP)
+    (tmp_path / "sample.csv").write_text("at,shop\n2024-01-01T12:00:00,1\n2024-01-01T12:00:01,2\n")
+    (tmp_path / "m.json").write_text(text(MODEL))
+    words = ("--app", "app.py", "--sample", "sample.csv", "--event-time", "at", "--engine", "sim", "--model", "m.json")
+    ended = tidegate("plan", *words, "--rate", "20k", "--budget", "1h")
+    assert ended.code == 0
+    assert "it is repeated 1e+04 times a second, and has the same keys each time" in ended.err
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -76,7 +294,13 @@ def test_measurements_that_are_damaged_are_a_sentence(plan: Command, tmp_path: P
         (["--rate", "5k", "--memory", "512,much"], "need numbers of MiB of heap from 1 on"),
         (["--rate", "5k", "--engine", "operators"], "engine of a testbed"),
         (["--rate", "5k", "--sample", "x.parquet"], "are for --app"),
-        (["--rate", "5k", "--budget", "1m"], "need --budget >= 143s"),
+        (["--rate", "5k", "--budget", "1m"], "need --budget >= 315s"),
+        (["--rate", "5k", "--slo", "0s"], "need --slo > 0"),
+        (["--rate", "5k", "--slo", "soon"], "is not like 90s"),
+        (["--rate", "5k", "--validate", "6"], "need --validate > 6, the executors of the testbed, got 6"),
+        (["--rate", "5k", "--validate", "100000"], "<= 10000, got 100000"),
+        (["--rate", "5k", "--partitions", "-1"], "need 0 <= partitions"),
+        (["--rate", "5k", "--validate", "-1"], "need --validate > 6, the executors of the testbed, got -1"),
     ],
 )
 def test_what_is_wrong_with_a_request(plan: Command, words: list[str], sentence: str) -> None:
@@ -89,6 +313,7 @@ def test_a_rate_beyond_the_partitions_says_how_many_it_takes(plan: Command) -> N
     ended = plan("--rate", "200k", "--partitions", "12")
     assert ended.code == 0
     assert "no plan: 12 partitions keep at most 12 slots busy" in ended.out
+    assert "repartition the topic to at least 2" in ended.out
 
 
 def test_the_same_query_is_not_measured_by_two_commands_at_once(plan: Command, tmp_path: Path) -> None:

@@ -10,11 +10,11 @@ import pytest
 
 from tidegate.core import QueryFailed
 from tidegate.experiment import Experiment
-from tidegate.planner.estimator.estimate import CapacityEstimate
 from tidegate.planner.estimator.search_settings import SHORT
 from tidegate.planner.explorer import Exploration, ExplorationRules
 from tidegate.planner.space import Space
 from tidegate.profiling.campaign import Campaign, simulated_testbed
+from tidegate.profiling.search_run import Searcher, SearchRun
 from tidegate.profiling.testbed import Testbed
 from tidegate.sim.batch_model import BatchModel, text
 
@@ -31,17 +31,17 @@ def e(tmp_path: Path) -> Experiment:
 
 
 def test_the_capacity_of_each_configuration_is_measured(e: Experiment) -> None:
-    seen: list[CapacityEstimate | None] = []
-    campaign = Campaign(e, SHORT, simulated_testbed, on_probe=lambda _, estimate: seen.append(estimate))
+    seen: list[SearchRun] = []
+    campaign = Campaign(Searcher(e, SHORT, simulated_testbed), on_probe=lambda _, run: seen.append(run))
     explored = campaign.run(Exploration(SPACE, ExplorationRules(runs=3)))
     rates = {m.slots: m.rate for m in explored.measurements}
     assert rates[1] == pytest.approx(8_000, rel=0.03)
     assert rates[4] == pytest.approx(32_000, rel=0.03)
-    assert [estimate is not None and estimate.rate for estimate in seen] == [m.rate for m in explored.measurements]
+    assert [run.estimate and run.estimate.rate for run in seen] == [m.rate for m in explored.measurements]
 
 
 def test_it_goes_on_where_it_was_interrupted(e: Experiment) -> None:
-    campaign = Campaign(e, SHORT, simulated_testbed)
+    campaign = Campaign(Searcher(e, SHORT, simulated_testbed))
     rules = ExplorationRules(runs=4)
     whole = campaign.run(Exploration(SPACE, rules))
     assert campaign.run(Exploration(SPACE, rules, whole.probes[:2])).probes == whole.probes
@@ -55,6 +55,6 @@ def test_a_testbed_that_fails_costs_its_probe_and_not_the_exploration(e: Experim
         with simulated_testbed(configured) as testbed:
             yield testbed
 
-    explored = Campaign(e, SHORT, fragile).run(Exploration(SPACE, ExplorationRules(runs=3)))
+    explored = Campaign(Searcher(e, SHORT, fragile)).run(Exploration(SPACE, ExplorationRules(runs=3)))
     assert [(p.slots, p.failure) for p in explored.probes if p.failure] == [(4, "the query failed: out of memory")]
     assert len(explored.measurements) == 2

@@ -7,7 +7,8 @@ import pytest
 from tidegate.experiment import Experiment
 from tidegate.planner.estimator.phases import Measurement, Phase, Probe, WarmUp
 from tidegate.planner.estimator.search_settings import SHORT
-from tidegate.profiling.campaign import configured, spark_testbed
+from tidegate.profiling.campaign import spark_testbed
+from tidegate.profiling.search_run import configured
 from tidegate.profiling.testbed import Testbed
 
 pytestmark = pytest.mark.spark
@@ -40,6 +41,9 @@ def test_a_search_on_spark_measures_what_it_offers() -> None:
         # another query, with records and state of its own
         assert probe.state_rows is not None
         assert again is not testbed
+        # what costs are learnt from, and what this machine had left
+        assert again.observations
+        assert again.machine is not None
 
 
 def test_an_overload_is_a_rate_that_was_not_processed() -> None:

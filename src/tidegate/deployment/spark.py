@@ -12,9 +12,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from tidegate.cluster.executors import victims
 from tidegate.cluster.jvm import Driver
@@ -175,7 +176,7 @@ class SparkDeployment:
         e = self.experiment
         writer = self.sink.writer(self.job.build(self.feed.stream(self.host.spark)))
         named_writer = writer.queryName(e.job).option("checkpointLocation", str(self._checkpoint))
-        query = named_writer.trigger(processingTime=f"{int(e.trigger * 1000)} milliseconds").start()
+        query = started(named_writer.trigger(processingTime=f"{int(e.trigger * 1000)} milliseconds"), e.job)
         self._queries.callback(finish, "stopping the query", query.stop)
         return query
 
@@ -254,6 +255,14 @@ class SparkDeployment:
     def close(self) -> None:
         self.stop()
         self._queries.close()
+
+
+def started(writer: DataStreamWriter, name: str) -> StreamingQuery:
+    """What Spark does not start, it will not start anywhere: an aggregation without a watermark in append mode."""
+    try:
+        return writer.start()
+    except PySparkException as error:
+        raise InvalidInput(f"query {name}: Spark does not start it: {str(error).strip().splitlines()[0]}") from error
 
 
 def embedded_feed(e: Experiment, file: Path) -> Embedded:

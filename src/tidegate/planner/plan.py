@@ -97,9 +97,12 @@ def plan(
 
 
 def supported(capacity: AveragedCapacity, memory: float | None = None, rules: PlanRules | None = None) -> int:
-    """The reach; 0 if measurements contradict each other so much that not even the largest is within it."""
+    """The reach; 0 if measurements contradict each other so much that not even the largest is within it. A single
+    number of slots shows nothing about others.
+    """
     rules = rules or PlanRules()
-    most = int(min(rules.farthest * capacity.largest, capacity.tasks.most))
+    farthest = 1.0 if _single(capacity) else rules.farthest
+    most = int(min(farthest * capacity.largest, capacity.tasks.most))
     low, high = 0, min(capacity.largest, most)
     if not _narrow(capacity, high, memory, rules):
         return 0
@@ -111,6 +114,10 @@ def supported(capacity: AveragedCapacity, memory: float | None = None, rules: Pl
         middle = (low + high) // 2
         low, high = (middle, high) if _narrow(capacity, middle, memory, rules) else (low, middle)
     return low
+
+
+def _single(capacity: AveragedCapacity) -> bool:
+    return len({m.slots for m in capacity.measurements}) == 1
 
 
 def _narrow(capacity: AveragedCapacity, slots: int, memory: float | None, rules: PlanRules) -> bool:
@@ -142,6 +149,11 @@ def _too_far(capacity: AveragedCapacity, need: _Need, reach: int, rules: PlanRul
         return (
             f"{need.text(rules)}: the {len(capacity.measurements)} measurements support no prediction, "
             f"their 90 % interval at {largest} is already wider than a factor of {rules.widest:g}"
+        )
+    if _single(capacity) and reach == capacity.largest:
+        return (
+            f"{need.text(rules)}: all measurements are with {largest}, which shows nothing about more of them: measure "
+            "at least one other number, better three"
         )
     beyond = f"beyond which the 90 % interval of capacity is wider than a factor of {rules.widest:g}"
     if reach >= int(rules.farthest * capacity.largest):

@@ -1,1 +1,1 @@
-"""Profiling runs: throughput and latency of a job, for policies that need a profile in advance."""
+"""Runs that measure: profiles for policies that need one in advance, and the testbeds and searches of a plan."""

@@ -2,118 +2,55 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from typing import Any
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 
-from tidegate.core import QueryFailed
 from tidegate.deployment.simulated import SimulatedDeployment
 from tidegate.experiment.settings import Experiment
-from tidegate.planner.estimator.estimate import CapacityEstimate
-from tidegate.planner.estimator.phases import Phase
-from tidegate.planner.estimator.search import CapacitySearch
 from tidegate.planner.estimator.search_settings import SearchSettings
-from tidegate.planner.explorer import Exploration, Probe, Question
-from tidegate.profiling.pilot import FIRST_RATE, pilot
+from tidegate.planner.explorer import Exploration, Question
+from tidegate.profiling.machine_load import this_machine
+from tidegate.profiling.search_run import OPENING, Searcher, SearchRun, configured
 from tidegate.profiling.testbed import Testbed
 
-#: a deployment of an experiment with its executors, ready for the first phase
-OpenTestbed = Callable[[Experiment], AbstractContextManager[Testbed]]
-#: told the phases of a search before they begin
-OnPhase = Callable[[Question, Phase, float], None]
-OnProbe = Callable[[Exploration, CapacityEstimate | None], None]
-#: a search begins with so many times the rate that is expected
-CHALLENGE = 1.5
-#: seconds from a question to the first phase that are expected: Spark starts, and executors use up their grace
-OPENING = 75.0
-#: least share of a search's own budget that it gets, even if other configurations must do without, and the number of
-#: configurations beyond which it does not care
-SENSIBLE, MOST_DUE = 0.4, 5
+#: told each search after it has ended, with the exploration that contains it
+OnProbe = Callable[[Exploration, SearchRun], None]
+#: the number of configurations that were not measured yet beyond which a search does not care about them
+MOST_DUE = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """What is explored, and how. `e` is the query, with its trigger, its partitions and the size of its executors."""
+    """What is explored, and how."""
 
-    e: Experiment
-    settings: SearchSettings
-    testbed: OpenTestbed
-    on_phase: OnPhase = lambda question, phase, seconds: None
-    on_probe: OnProbe = lambda exploration, estimate: None
-    clock: Callable[[], float] = time.monotonic
+    searcher: Searcher
+    on_probe: OnProbe = lambda exploration, run: None
 
     def run(self, exploration: Exploration) -> Exploration:
         """The exploration with all answers, within its budget. It goes on after a query has failed, and ends where a
         testbed cannot be opened.
         """
         while isinstance(question := exploration.ask(), Question):
-            settings = self._settings(exploration, question)
+            settings = self._settings(exploration)
             if settings is None:
                 break
-            probe, estimate = self._probe(question, exploration, settings)
-            exploration = exploration.tell(probe)
-            self.on_probe(exploration, estimate)
+            expected = _expected(exploration, question)
+            run = self.searcher.run(question, expected, settings, repetition=len(exploration.probes))
+            exploration = exploration.tell(run.probe(question))
+            self.on_probe(exploration, run)
         return exploration
 
-    def _settings(self, exploration: Exploration, question: Question) -> SearchSettings | None:
+    def _settings(self, exploration: Exploration) -> SearchSettings | None:
         """Those of the next search, which takes its share of the time that is left: what the configurations that were
         not measured yet leave to it. None if there is not enough for a search.
         """
-        settings = self.settings.for_trigger(self.e.trigger)
         if not exploration.rules.minutes:
-            return settings
-        left = 60 * (exploration.rules.minutes - exploration.minutes) - OPENING
-        if left < settings.least_seconds:
-            return None
+            return self.searcher.usual
+        left = 60 * (exploration.rules.minutes - exploration.minutes)
         probed = {probe.configuration for probe in exploration.probes}
         due = min(MOST_DUE, sum(configuration not in probed for configuration in exploration.space))
-        share = (left + OPENING) / max(1, due) - OPENING
-        sensible = SENSIBLE * settings.budget
-        return replace(settings, budget=min(settings.budget, left, max(settings.least_seconds, sensible, share)))
-
-    def _probe(
-        self, question: Question, exploration: Exploration, settings: SearchSettings
-    ) -> tuple[Probe, CapacityEstimate | None]:
-        began, failure, seconds, estimate = self.clock(), "", 0.0, None
-        expected = _expected(exploration, question)
-        e = configured(self.e, question.slots, expected or FIRST_RATE, question.memory)
-        # a configuration that is measured again gets other noise
-        e = replace(e, seed=e.seed + len(exploration.probes))
-        try:
-            with self.testbed(e) as testbed:
-                if expected is None:
-                    shown = pilot(testbed, e.trigger, lambda phase, spent: self.on_phase(question, phase, spent))
-                    expected, seconds = shown.rate, shown.seconds
-                    testbed = testbed.begin_again(expected)  # noqa: PLW2901, the same testbed
-                search = CapacitySearch(CHALLENGE * expected, settings)
-                estimate = search.estimate()
-                for phase in search:
-                    self.on_phase(question, phase, seconds + search.estimate().seconds)
-                    search.tell(testbed.measure(phase))
-                    estimate = search.estimate()
-        except QueryFailed as error:
-            failure = str(error)
-        # a simulated search takes no time, but would have
-        minutes = max(seconds + (estimate.seconds if estimate else 0.0), self.clock() - began) / 60
-        return _answer(question, minutes, failure, estimate), estimate
-
-
-def _answer(question: Question, minutes: float, failure: str, estimate: CapacityEstimate | None) -> Probe:
-    if estimate is None or estimate.rate is None or failure:
-        reason = failure or (estimate.ending.value if estimate else "the query failed")
-        return Probe(question.slots, question.memory, None, minutes, reason)
-    return Probe(
-        question.slots,
-        question.memory,
-        estimate.rate,
-        minutes,
-        low=estimate.interval[0],
-        high=estimate.interval[1],
-        ending=estimate.ending.value,
-        limit=estimate.limit.value if estimate.limit else "",
-    )
+        return self.searcher.within(left, left / max(1, due) - OPENING)
 
 
 def _expected(exploration: Exploration, question: Question) -> float | None:
@@ -122,26 +59,6 @@ def _expected(exploration: Exploration, question: Question) -> float | None:
         return None
     nearest = min(exploration.measurements, key=lambda m: abs(m.slots - question.slots))
     return nearest.rate * question.slots / nearest.slots
-
-
-def configured(e: Experiment, slots: int, rate: float, memory: float | None = None) -> Experiment:
-    """The experiment of a search. Event time advances at the rate that is expected, so that windows hold what they
-    would hold at that rate. Unless their number is given, there are as many partitions for each slot as there will be
-    in production, so that a slot spends as much on its tasks.
-    """
-    executors = slots // e.cores
-    numbers: dict[str, Any] = {"minimum": executors, "maximum": executors, "initial": executors}
-    # a search limits batches itself
-    load: dict[str, Any] = {"workload": "constant", "peak": rate, "limit": max(1, round(100 * rate))}
-    return replace(
-        e,
-        policy="static",
-        options={"executors": executors},
-        memory=e.memory if memory is None else int(memory),
-        verify=False,
-        **numbers,
-        **load,
-    )
 
 
 @contextmanager
@@ -167,6 +84,9 @@ def spark_testbed(e: Experiment) -> Iterator[Testbed]:
             deployment = SparkDeployment(host, configured(e, e.maximum * e.cores, rate))
             deployed.callback(deployment.close)
             deployment.start()
-            return Testbed(deployment, e.maximum, e.trigger, deployment.resume, begin)
+            testbed = Testbed(deployment, e.maximum, e.trigger, deployment.resume, begin)
+            # only the executors of an embedded cluster are on this machine for certain
+            testbed.machine = this_machine if e.master is None else None
+            return testbed
 
         yield begin(e.peak)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from tidegate.core import Batch, Decision, Lever, Observation, QueryEnded, QueryFailed, Target
 from tidegate.deployment.port import Deployment
+from tidegate.experiment.settings import Experiment
 from tidegate.planner.estimator.phases import Measurement, Phase, Probe
 from tidegate.planner.estimator.whole_batches import measurement
+from tidegate.profiling.machine_load import ReadCpuTimes, saturated
 from tidegate.workloads import Constant
 
 #: seconds between two observations
@@ -17,11 +20,14 @@ PERIOD = 1.0
 SLACK = 120.0
 #: triggers' worth of records that wait even if nothing is left over: one arrives while the other is processed
 USUAL_WAIT = 2.0
+#: most observations that are kept of a warm-up, its last ones, and in total
+KEPT_WARM_UP, KEPT = 45, 900
 
 
 class Testbed:
     """A deployment whose load changes while it runs, with a fixed number of executors. `resume` starts a query that has
-    failed from its checkpoint, `restart` a new one.
+    failed from its checkpoint, `restart` a new one. `machine` reads the CPU times of this machine; None if executors
+    run elsewhere, or nowhere.
     """
 
     __test__ = False  # its name begins as pytest's classes do
@@ -36,8 +42,17 @@ class Testbed:
     ) -> None:
         self._deployment, self._executors, self._trigger, self._resume = deployment, executors, trigger, resume
         self._restart = restart
+        self.machine: ReadCpuTimes | None = None
         self._batches: list[Batch] = []
-        self._last: Observation | None = None
+        self._kept: list[Observation] = []
+        self._probed = False
+
+    @property
+    def observations(self) -> Sequence[Observation]:
+        """Of the probes and of the last windows of the warm-up, in order of time: loads that differ, on warm executors.
+        They have figures of state only where the load had been the same for a while.
+        """
+        return tuple(self._kept)
 
     def begin_again(self, rate: float) -> Testbed:
         """The query from its first record, with event time that advances at `rate`, on the same executors."""
@@ -47,7 +62,7 @@ class Testbed:
         clock = self._deployment.clock
         start = clock.now()
         try:
-            observed = self._carry_out(phase)
+            observed, busy = self._carry_out(phase)
         except (QueryFailed, QueryEnded) as error:
             if self._resume is not None:
                 self._resume()
@@ -60,18 +75,35 @@ class Testbed:
             seconds=end - start,
             state_rows=observed[-1].state_rows if observed else None,
             driver_share=_driver_share(observed),
+            machine_saturated=busy,
         )
 
-    def _carry_out(self, phase: Phase) -> list[Observation]:
-        """The observations of the part that is measured."""
+    def _carry_out(self, phase: Phase) -> tuple[list[Observation], bool]:
+        """The observations of the part that is measured, and whether the machine had no CPU time left during it."""
         if Lever.BATCH_LIMIT in self._deployment.engine.levers and phase.batch_limit:
             target = Target(self._executors, batch_limit=phase.batch_limit)
             self._deployment.engine.scale(Decision(target, "limit of the phase"))
-        if not isinstance(phase, Probe):
-            return self._offer(phase.rate, phase.seconds)
-        self._offer(phase.cooldown_rate, phase.cooldown, until_idle=True)
-        self._offer(phase.rate, phase.injection - phase.observation)
-        return self._offer(phase.rate, phase.observation)
+        before: list[Observation] = []
+        seconds = phase.seconds
+        if isinstance(phase, Probe):
+            before += self._offer(phase.cooldown_rate, phase.cooldown, until_idle=True)
+            before += self._offer(phase.rate, phase.injection - phase.observation)
+            seconds = phase.observation
+        begun = self.machine() if self.machine else None
+        observed = self._offer(phase.rate, seconds)
+        busy = self.machine is not None and saturated(begun, self.machine())
+        self._keep(phase, before, observed)
+        return observed, busy
+
+    def _keep(self, phase: Phase, before: Sequence[Observation], observed: Sequence[Observation]) -> None:
+        """A warm-up after a probe is that of a query that had failed, and shows nothing new."""
+        if isinstance(phase, Probe):
+            self._probed = True
+            self._kept += [*map(_without_state, before), *observed]
+            del self._kept[:-KEPT]
+        elif not self._probed:
+            self._kept += map(_without_state, observed)
+            del self._kept[:-KEPT_WARM_UP]
 
     def _offer(self, rate: float, seconds: float, *, until_idle: bool = False) -> list[Observation]:
         clock = self._deployment.clock
@@ -95,6 +127,11 @@ class Testbed:
         return observed
 
 
+def _without_state(obs: Observation) -> Observation:
+    """Where the load is another than before, state is still that of the other one."""
+    return replace(obs, state_rows=None, state_bytes=None)
+
+
 def _driver_share(observed: Sequence[Observation]) -> float | None:
     """The share of a cycle in which a batch ran, but not even the busiest executor worked."""
     shares = []
@@ -103,3 +140,7 @@ def _driver_share(observed: Sequence[Observation]) -> float | None:
         if busy and obs.batch_duration is not None and obs.trigger:
             shares.append(max(0.0, min(1.0, obs.batch_duration / obs.trigger) - max(busy)))
     return sum(shares) / len(shares) if shares else None
+
+
+#: a deployment of an experiment with its executors, ready for the first phase
+OpenTestbed = Callable[[Experiment], AbstractContextManager[Testbed]]

@@ -227,21 +227,23 @@ class MicroBatchEngine:
         fresh, self._fresh = tuple(self._fresh), []
         events, self._events = tuple(self._events), []
         log = self._log
-        last, cycle, rate = log.batch, log.cycle, log.arrival_rate
+        last, cycle, rate, done = log.batch, log.cycle, log.arrival_rate, log.processing_rate
+        held = self._model.state * min(rate or 0.0, done or 0.0)
         return Observation(
             time=now,
             executors=len(self._workers) + self._leaving,
             requested=self.requested,
             arrival_rate=rate,
-            processing_rate=log.processing_rate,
+            processing_rate=done,
             backlog=log.backlog(now, rate),
             latency=log.latency,
             trigger=log.trigger,
             batch_duration=log.duration,
             pause=log.pause,
             ceiling=None if last is None else self._model.ceiling,
-            state_rows=round(self._model.state * (rate or 0.0)) if self._model.state else None,
-            state_bytes=round(self._bytes()) if self._model.state else None,
+            # records that wait are in no state yet
+            state_rows=round(held) if self._model.state else None,
+            state_bytes=round(held * self._model.row_bytes) if self._model.state else None,
             rerun_tasks=self._reruns,
             per_executor=self._samples(now, cycle),
             operators=self._operators(cycle, fresh),

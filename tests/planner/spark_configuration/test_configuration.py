@@ -182,6 +182,21 @@ def test_few_source_partitions_are_what_limits() -> None:
     ]
 
 
+def test_state_partitions_that_are_given_are_taken_and_bound_what_the_query_may_grow_to() -> None:
+    configuration = configured(needed=replace(TENFOLD, state_partitions=48))
+    assert configuration.state is not None
+    assert configuration.state.partitions == 48
+    # 48 slots, and not the double of 32: executors of two cores
+    assert configuration.executors.most == 24
+    assert "48 state partitions" in "\n".join(describe(configuration))
+    few = configured(needed=replace(TENFOLD, state_partitions=16))
+    assert few.executors.most == few.executors.executors == 16
+    assert any("state has 16" in factor.sentence for factor in few.limits)
+    assert "enough for 8 executors" in "\n".join(describe(few))
+    # who names the peak has it
+    assert configured(needed=replace(TENFOLD, state_partitions=48, peak_slots=60)).executors.most == 30
+
+
 def test_a_rate_beyond_the_partitions_of_the_source() -> None:
     # (1 - 0.5 / 5) / (4e-5 / 8) = 180,000
     refusal = refused(needed=replace(TENFOLD, source_partitions=8))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass, replace
 
 from tidegate.planner.spark_configuration.feasibility import NoConfiguration, refusal, slot_time
@@ -106,26 +107,35 @@ def _plausible(run: RunFigures, needed: Requirement) -> RunFigures:
 def _executors(run: RunFigures, needed: Requirement, rules: ConfigurationRules) -> ExecutorPlan:
     cores = needed.cores or run.cores
     executors = -(-needed.slots // cores)
-    peak = needed.peak_slots or math.ceil(needed.slots * rules.growth - 1e-9)
+    peak = needed.peak_slots
+    if peak is None:
+        # the query cannot grow beyond partitions that are given
+        peak = min(math.ceil(needed.slots * rules.growth - 1e-9), _most_slots(run, needed))
     fewest = 1
     if needed.least_rate is not None:
         fewest = min(executors, math.ceil(executors * needed.least_rate / needed.rate - 1e-9))
     return ExecutorPlan(executors, cores, fewest, max(executors, -(-peak // cores)))
 
 
+def _most_slots(run: RunFigures, needed: Requirement) -> int:
+    """That partitions can keep busy, if their number is given: those of state, which are fixed for ever."""
+    given = needed.state_partitions if run.keyed is not None else None
+    return given or sys.maxsize
+
+
 def _partitions(
     run: RunFigures, needed: Requirement, executors: ExecutorPlan, trigger: float, rules: ConfigurationRules
 ) -> tuple[PartitionPlan, PartitionPlan | None]:
     slots, peak = executors.slots, executors.most * executors.cores
-    read = _load(run.source_stages, run, needed, rules)
-    if needed.source_partitions is None:
-        source = plan_partitions(read, slots, peak, trigger, rules)
-    else:
-        given = needed.source_partitions
-        source = PartitionPlan(given, slots, read.largest_task(given, trigger), read.task_share(given, slots, trigger))
-    if run.keyed is None:
-        return source, None
-    return source, plan_partitions(_load(run.keyed_stages, run, needed, rules), slots, peak, trigger, rules)
+
+    def planned(stages: tuple[StageFigures, ...], given: int | None) -> PartitionPlan:
+        load = _load(stages, run, needed, rules)
+        if given is None:
+            return plan_partitions(load, slots, peak, trigger, rules)
+        return PartitionPlan(given, slots, load.largest_task(given, trigger), load.task_share(given, slots, trigger))
+
+    source = planned(run.source_stages, needed.source_partitions)
+    return source, None if run.keyed is None else planned(run.keyed_stages, needed.state_partitions)
 
 
 def _load(

@@ -15,7 +15,7 @@ def describe(configuration: SparkConfiguration) -> Iterator[str]:
     """What to start the query with, what limits it, and what to know."""
     executors, memory = configuration.executors, configuration.memory
     yield (
-        f"{executors.executors:,} executors of {executors.cores} core{'s' * (executors.cores > 1)} and "
+        f"{_number(executors.executors, 'executor')} of {_number(executors.cores, 'core')} and "
         f"{memory.total / MIB:,.0f} MiB, {memory.heap / MIB:,.0f} of them heap"
     )
     yield from _partitions(configuration)
@@ -37,8 +37,22 @@ def _partitions(configuration: SparkConfiguration) -> Iterator[str]:
     if configuration.state is not None:
         yield (
             f"{configuration.state.partitions:,} state partitions, {_tasks(configuration.state)}; "
-            f"fixed when the query first starts, and enough for {configuration.executors.most:,} executors"
+            f"fixed when the query first starts, and enough for {_number(_enough_for(configuration), 'executor')}"
         )
+
+
+def _enough_for(configuration: SparkConfiguration) -> int:
+    """Executors; those of the peak, unless the number of partitions is not the planner's own."""
+    executors, state = configuration.executors, configuration.state
+    return executors.most if state is None else min(executors.most, state.partitions // executors.cores)
+
+
+def _number(number: int, what: str) -> str:
+    """
+    >>> _number(1, "core"), _number(1_200, "executor")
+    ('1 core', '1,200 executors')
+    """
+    return f"{number:,} {what}{'s' * (number != 1)}"
 
 
 def _tasks(plan: PartitionPlan) -> str:

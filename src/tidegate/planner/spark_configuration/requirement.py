@@ -9,7 +9,7 @@ from tidegate.core import InvalidInput
 from tidegate.planner.spark_configuration.memory import Provider
 
 _POSITIVE = ("rate", "capacity", "slo", "least_rate")
-_WHOLE = ("slots", "cores", "source_partitions", "peak_slots")
+_WHOLE = ("slots", "cores", "source_partitions", "state_partitions", "peak_slots")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Requirement:
     cores: int | None = None
     #: of the source, if they are what they are; they are planned if not given
     source_partitions: int | None = None
+    #: of state, if they are fixed or a trial has chosen them; they are planned if not given
+    state_partitions: int | None = None
     #: the lowest rate to which the query is scaled in
     least_rate: float | None = None
     #: slots at the peak that the query may grow to; by `growth` of the rules if not given
