@@ -35,7 +35,8 @@ def test_the_capacity_of_each_configuration_is_measured(e: Experiment) -> None:
     campaign = Campaign(Searcher(e, SHORT, simulated_testbed), on_probe=lambda _, run: seen.append(run))
     explored = campaign.run(Exploration(SPACE, ExplorationRules(runs=3)))
     rates = {m.slots: m.rate for m in explored.measurements}
-    assert rates[1] == pytest.approx(8_000, rel=0.03)
+    # batches of a tenth more records than a trigger brings are 2 % faster
+    assert rates[1] == pytest.approx(8_000, rel=0.04)
     assert rates[4] == pytest.approx(32_000, rel=0.03)
     assert [run.estimate and run.estimate.rate for run in seen] == [m.rate for m in explored.measurements]
 

@@ -59,6 +59,12 @@ def test_of_a_query_with_state_each_stage_and_the_state_at_the_rate(tmp_path: Pa
     assert figures.state.size == pytest.approx(100 * figures.state.rows, rel=0.01)
 
 
+def test_a_query_with_state_becomes_steady_whatever_the_noise(tmp_path: Path) -> None:
+    search = searcher(tmp_path, KEYED)
+    estimates = [search.run(QUESTION, 34_000.0, search.usual, repetition=k).estimate for k in range(10)]
+    assert all(estimate is not None and estimate.rate is not None for estimate in estimates)
+
+
 def test_a_repetition_has_other_noise(tmp_path: Path) -> None:
     search = searcher(tmp_path, MODEL)
     first, again, other = (search.run(QUESTION, 34_000.0, search.usual, repetition=k) for k in (0, 0, 1))

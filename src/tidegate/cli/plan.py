@@ -14,7 +14,8 @@ from tidegate.cli.console import AsJson, Output, complain, err, interrupt_once, 
 from tidegate.core import InvalidInput, UnknownName, amounts
 
 if TYPE_CHECKING:
-    from tidegate.cli.plan_run import PlanRequest
+    from tidegate.cli.plan_needs import AskedNeeds
+    from tidegate.cli.plan_run import PlanDone, PlanRequest
     from tidegate.experiment.settings import Experiment
 
 #: the engines on which a testbed can be
@@ -40,6 +41,13 @@ def plan(
     cores: Annotated[int, typer.Option(help="cores of an executor")] = 1,
     memory: Annotated[str, typer.Option(help="heap of an executor in MiB, or several to try, like 512,1024")] = "512",
     quota: Annotated[float | None, typer.Option(help="CPU limit of a local executor, in cores")] = None,
+    trace: Annotated[str | None, typer.Option(help="traffic to plan for: time and rate, as Parquet or CSV")] = None,
+    recovery: Annotated[str | None, typer.Option(help="time in which it recovers from a failure, like 3m")] = None,
+    outage: Annotated[str | None, typer.Option(help="time to detect a failure and restart; 110s by default")] = None,
+    policy: Annotated[str, typer.Option(help="what scales on the day of --trace; see `tidegate policies`")] = "hpa-cpu",
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-p", help="option of the policy, NAME=VALUE; repeatable")
+    ] = None,
     price: Annotated[float | None, typer.Option(help="price of an executor per hour")] = None,
     model: Annotated[str, typer.Option(help="simulator model, a file from `tidegate calibrate`")] = "",
     validate: Annotated[
@@ -57,7 +65,8 @@ def plan(
 
     [bold]tidegate plan --job q5 --rate 2M --quota 0.3 --slo 10s[/bold]
     [bold]tidegate plan --app orders.py --sample orders.parquet --event-time at --rate 500k[/bold]
-    [bold]tidegate plan --engine sim --job q11 --rate 10M --testbed 1-16[/bold]
+    [bold]tidegate plan --engine sim --job q11 --rate 2M --testbed 1-16 --budget 3h[/bold]
+    [bold]tidegate plan --job q1 --rate 2M --trace week.parquet --recovery 3m --price 0.05[/bold]
 
     For some numbers of executors it searches the rate that the query sustains.
     The capacity with more executors is an average over laws, weighted by how
@@ -66,8 +75,8 @@ def plan(
     kept: an interrupted command goes on from it, another --rate is answered from
     it, and --more adds to it.
     """
+    from tidegate.cli.plan_needs import asked_needs  # noqa: PLC0415
     from tidegate.cli.plan_run import Earlier, Extra, PlanRequest, PlanRun  # noqa: PLC0415
-    from tidegate.cli.plan_view import lines, plain  # noqa: PLC0415
     from tidegate.experiment.settings import Experiment  # noqa: PLC0415
     from tidegate.planner.answer import Wanted  # noqa: PLC0415
 
@@ -83,8 +92,10 @@ def plan(
         partitions=partitions, cores=cores, memory=max(heaps), quota=quota,
         policy="static", maximum=validated or max(executors), duration=3600.0, period=1.0, price=price,
     )  # fmt: skip
+    asked = asked_needs(e, trace, _checked_slo(slo), recovery, outage, price, policy, option)
+    wanted = Wanted(target, cores, partitions or None, _checked_slo(slo), asked.highest(target))
     request = PlanRequest(
-        e, Wanted(target, cores, partitions or None, _checked_slo(slo)), tuple(executors), tuple(heaps),
+        e, wanted, tuple(executors), tuple(heaps),
         _checked_budget(e, budget), Extra(validated, trial), Earlier(more, fresh),
     )  # fmt: skip
     _warn(request)
@@ -94,11 +105,36 @@ def plan(
     except KeyboardInterrupt:
         complain("interrupted: the same command goes on from what was measured")
         raise typer.Exit(130) from None
+    _show(done, asked, output)
+
+
+def _show(done: PlanDone, asked: AskedNeeds, output: Output) -> None:
+    """Print the answer, and leave page, model and profile in the folder of the plan."""
+    from tidegate.cli.plan_measurements import PlanFolder  # noqa: PLC0415
+    from tidegate.cli.plan_needs import needs_of  # noqa: PLC0415
+    from tidegate.cli.plan_page import page_of  # noqa: PLC0415
+    from tidegate.cli.plan_progress import say  # noqa: PLC0415
+    from tidegate.cli.plan_view import further_run, lines, plain  # noqa: PLC0415
+    from tidegate.planner.needs.description import describe_needs, plain_needs  # noqa: PLC0415
+    from tidegate.report.plan import render  # noqa: PLC0415
+
+    e, answered = done.request.e, done.answer
+    state = getattr(answered.configuration, "state", None)
+    planned = needs_of(
+        e, answered.capacity, answered.known.figures, answered.outcome, asked,
+        partitions=state.partitions if state else None, no_figures=answered.known.no_figures, say=say,
+    )  # fmt: skip
+    folder, further = PlanFolder(e), further_run(done)
+    files = {**planned.files, "plan.html": render(page_of(done, planned.needs, asked, further))}
+    paths = [folder.save(name, content) for name, content in files.items()]
     if output is Output.json:
-        print_json(plain(done))
+        print_json({**plain(done), "needs": plain_needs(planned.needs, asked.price), "files": [*map(str, paths)]})
         return
-    for line in lines(done):
+    # the rate is in the lines of the plan, unless it has a price
+    needs = [*describe_needs(planned.needs, asked.price)][0 if asked.price else 1 :]
+    for line in (*lines(done), *needs, *([further.sentence] if further else [])):
         out.print(escape(line), soft_wrap=True, highlight=False)
+    out.print(escape(f"page, model and profile: {' '.join(map(str, reversed(paths)))}"), soft_wrap=True)
 
 
 def numbers_of(text: str, what: str = "executors", digits: int = 4) -> list[int]:

@@ -5,6 +5,7 @@ Flags are checked before anything is measured (`asked_needs`), and answered from
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -55,6 +56,12 @@ class AskedNeeds:
     price: float | None = None
     policy: str = POLICY
     options: Options = field(default_factory=dict)
+
+    def highest(self, rate: float) -> float:
+        """The capacity that the query may have to grow to, records/s: state partitions are for it."""
+        peak = max(rate, self.trace.peak.rate) if self.trace else rate
+        recovering = self.recovery.capacity_for(self.trace.peak.rate if self.trace else rate) if self.recovery else 0.0
+        return max(peak, recovering if math.isfinite(recovering) else 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from tidegate import units
 from tidegate.cli.plan_run import PlanDone
 from tidegate.planner.answer import Answer
 from tidegate.planner.estimator.verdict import Limit
-from tidegate.planner.next_run import best_run
+from tidegate.planner.next_run import Narrowing, best_run
 from tidegate.planner.plan import Plan, Refusal
 from tidegate.planner.spark_configuration.configuration import SparkConfiguration
 from tidegate.planner.spark_configuration.description import describe
@@ -19,8 +19,6 @@ from tidegate.planner.spark_configuration.rules import MIB
 
 #: share of the weight from which on a law is named
 NAMED = 0.05
-#: hours of a month
-MONTH = 730.0
 #: limits that are not the query's own
 OTHERS = {limit.value for limit in (Limit.SOURCE, Limit.DRIVER, Limit.MACHINE)}
 
@@ -37,9 +35,16 @@ def lines(done: PlanDone) -> Iterator[str]:
     yield from (validation.sentence for validation in answered.known.validations)
     yield from _plan(done)
     yield from done.omitted
-    further = best_run(answered.capacity, exploration.space.slots, answered.wanted.rate)
-    if further.worthwhile:
-        yield further.sentence
+
+
+def further_run(done: PlanDone) -> Narrowing | None:
+    """The run that would narrow the answer most, if one would; not with slots with which every search has failed."""
+    exploration, answered = done.exploration, done.answer
+    measured = {m.slots for m in exploration.measurements}
+    failed = {probe.slots for probe in exploration.probes} - measured
+    allowed = [slots for slots in exploration.space.slots if slots not in failed]
+    further = best_run(answered.capacity, allowed, answered.wanted.rate)
+    return further if further.worthwhile else None
 
 
 def _limits(done: PlanDone) -> Iterator[str]:
@@ -67,8 +72,6 @@ def _plan(done: PlanDone) -> Iterator[str]:
         yield f"  {_executors(answered):,} executors; nothing is known of the rest: {answered.known.no_figures}"
     if answered.trial is not None:
         yield f"  trial on the testbed: {answered.trial.reason}"
-    if done.request.e.price is not None:
-        yield f"  {_executors(answered) * done.request.e.price * MONTH:,.2f} a month if they run all the time"
 
 
 def _slots(number: int) -> str:

@@ -11,7 +11,7 @@ from tidegate.planner.spark_configuration.configuration import SparkConfiguratio
 from tidegate.planner.spark_configuration.feasibility import NoConfiguration
 from tidegate.planner.spark_configuration.partition_trial import TrialVerdict
 from tidegate.planner.spark_configuration.requirement import Requirement
-from tidegate.planner.spark_configuration.rules import MIB
+from tidegate.planner.spark_configuration.rules import MIB, ConfigurationRules
 from tidegate.planner.spark_configuration.run_figures import RunFigures
 from tidegate.planner.tasks import Tasks
 from tidegate.planner.validation import Validation
@@ -20,13 +20,14 @@ from tidegate.planner.validation import Validation
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A rate in records/s, on executors of so many cores. `partitions` are those of source and state, if they are
-    fixed; `slo` is the latency that records may have.
+    fixed; `slo` is the latency that records may have; `highest` is the rate that the query may have to grow to.
     """
 
     rate: float
     cores: int = 1
     partitions: int | None = None
     slo: float | None = None
+    highest: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,13 @@ class Answer:
             return self.plan.reason
         return self.configuration.reason if isinstance(self.configuration, NoConfiguration) else ""
 
+    @property
+    def outcome(self) -> Plan | Refusal:
+        """The plan, unless no configuration could have it."""
+        if isinstance(self.plan, Refusal) or not self.refusal:
+            return self.plan
+        return Refusal(self.plan.rate, self.refusal, self.plan.interval, self.plan.reach)
+
 
 def answer(wanted: Wanted, known: Knowledge, trial: TrialVerdict | None = None) -> Answer:
     """With the state partitions that a trial has chosen, if there was one.
@@ -83,6 +91,15 @@ def answer(wanted: Wanted, known: Knowledge, trial: TrialVerdict | None = None) 
         cores=wanted.cores,
         source_partitions=wanted.partitions,
         state_partitions=trial.count.planned if trial else wanted.partitions,
+        peak_slots=_peak_slots(capacity, wanted, planned.slots),
         heap=capacity.memory * MIB,
     )
     return Answer(wanted, known, capacity, planned, configure(known.figures, needed), trial)
+
+
+def _peak_slots(capacity: AveragedCapacity, wanted: Wanted, slots: int) -> int | None:
+    """Those of the highest rate, where it is more than a query is allowed to grow to anyway."""
+    highest = None if wanted.highest is None else plan(capacity, wanted.highest)
+    if not isinstance(highest, Plan) or highest.slots <= slots * ConfigurationRules().growth:
+        return None
+    return highest.slots

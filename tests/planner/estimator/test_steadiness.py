@@ -43,9 +43,14 @@ def test_a_window_in_which_nothing_was_processed_is_not_steady() -> None:
 
 
 def test_state_that_has_stopped_growing() -> None:
-    # 5 % in the last two windows, then 6 %
-    assert is_steady(windows([100.0] * 4, [500, 1000, 1020, 1050]), 2, 0.05)
-    assert not is_steady(windows([100.0] * 4, [500, 1000, 1020, 1060]), 2, 0.05)
+    # 1050 after 1000, then 1060: 6 % more, with a standard error of sqrt(200 / 2) = 10
+    assert is_steady(windows([100.0] * 4, [1000, 1000, 1040, 1060]), 2, 0.05)
+    assert not is_steady(windows([100.0] * 4, [1000, 1000, 1050, 1070]), 2, 0.05)
+
+
+def test_state_of_single_windows_may_vary_more() -> None:
+    """As where time windows are emptied at every other batch."""
+    assert is_steady(windows([100.0] * 4, [800, 1200, 1150, 850]), 2, 0.05)
 
 
 def test_state_that_grows_with_the_records_takes_nine_windows() -> None:

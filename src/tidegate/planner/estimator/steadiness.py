@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import fmean, variance
 
 from tidegate.planner.estimator.phases import Measurement
@@ -16,9 +17,9 @@ from tidegate.planner.estimator.phases import Measurement
 def is_steady(windows: Sequence[Measurement], group: int, change: float, errors: float = 1.0) -> bool:
     """Whether the last `group` windows differ from as many before them by at most `change`, in throughput and state.
 
-    Throughput may also differ by `errors` standard errors, as on a noisy machine it always does. Windows in which no
-    batch finished do not count, and one in which nothing was processed is not steady. State is only looked at if all
-    windows know it.
+    They may also differ by `errors` standard errors, as on a noisy machine they always do; something that grows evenly
+    differs by 3.7 of them or more. Windows in which no batch finished do not count, and one in which nothing was
+    processed is not steady. State is only looked at if all windows know it.
 
     >>> windows = [Measurement(15.0, processed_rate=rate) for rate in (60.0, 80.0, 95.0, 99.0, 100.0, 101.0)]
     >>> is_steady(windows[:4], 2, 0.05), is_steady(windows, 2, 0.05)  # 70 -> 97, then 97 -> 100.5
@@ -28,8 +29,20 @@ def is_steady(windows: Sequence[Measurement], group: int, change: float, errors:
     rates = [window.processed_rate or 0.0 for window in measured[-2 * group :]]
     if len(rates) < 2 * group or not all(rates):
         return False
-    allowed = max(change * fmean(rates[:group]), errors * _standard_error(rates[:group], rates[group:]))
-    return abs(fmean(rates[group:]) - fmean(rates[:group])) <= allowed and _state_is_steady(measured, group, change)
+    allowed = Allowed(change, errors)
+    return allowed.between(rates[:group], rates[group:]) and _state_is_steady(measured, group, allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """A difference of means that counts as none: a share of the earlier one, or so many standard errors."""
+
+    change: float
+    errors: float
+
+    def between(self, before: Sequence[float], after: Sequence[float]) -> bool:
+        most = max(self.change * abs(fmean(before)), self.errors * _standard_error(before, after))
+        return abs(fmean(after) - fmean(before)) <= most
 
 
 def _standard_error(before: Sequence[float], after: Sequence[float]) -> float:
@@ -39,11 +52,12 @@ def _standard_error(before: Sequence[float], after: Sequence[float]) -> float:
     return math.sqrt((variance(before) + variance(after)) / len(before))
 
 
-def _state_is_steady(windows: Sequence[Measurement], group: int, change: float) -> bool:
+def _state_is_steady(windows: Sequence[Measurement], group: int, allowed: Allowed) -> bool:
     rows = [window.state_rows for window in windows if window.state_rows is not None]
     if len(rows) < len(windows):
         return True
-    return _close(rows[-1 - group], rows[-1], change) or _grows_with_records(windows, rows, group, change)
+    same = allowed.between(rows[-2 * group : -group], rows[-group:])
+    return same or _grows_with_records(windows, rows, group, allowed.change)
 
 
 def _grows_with_records(windows: Sequence[Measurement], rows: Sequence[float], group: int, change: float) -> bool:

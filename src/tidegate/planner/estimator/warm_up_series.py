@@ -13,10 +13,13 @@ from tidegate.planner.estimator.verdict import Limit, Outcome, outcomes
 
 #: how much faster than so far a query may become in a window, without its batches being cut short: a steady one, and
 #: one whose rate still grows by more than `RISING` from window to window, as it is compiled or began with too little
-HEADROOM, RISING_HEADROOM, RISING = 1.5, 4.0, 0.25
+HEADROOM, RISING_HEADROOM, RISING = 1.2, 4.0, 0.25
 #: standard errors by which throughput may differ at the end of the warm-up's time, when only a clear trend is a reason
 #: not to begin
 LAST_ERRORS = 2.0
+#: backlog to keep, in windows, and the share of what differs from it that a window corrects: the backlog is that of the
+#: last batch that was planned, and who corrects all of it makes the rate swing between too much and too little
+KEPT, GAIN = 1.0, 0.3
 #: lowest rate of a window, as a share of the processed rate
 LEAST_SHARE = 0.25
 #: relative deviation between windows that is assumed, and the number of windows that it counts for
@@ -26,7 +29,7 @@ USUAL_NOISE, USUAL_WINDOWS = 0.02, 2
 @dataclass(slots=True)
 class WarmUpSeries:
     """A warm-up keeps the query busy all the time. Its rate doubles until that is more than the query can process.
-    Then it keeps a backlog of one window's records: the query remains saturated, and the backlog that has to be
+    Then it keeps a backlog of about a window's records: the query remains saturated, and the backlog that has to be
     processed before the first probe remains small. A source under backpressure has no backlog and stays fast.
 
     With `fixed` the rate stays: a query that was restarted is warmed up at a rate that it is known to sustain.
@@ -124,7 +127,8 @@ class WarmUpSeries:
         shown = outcomes(self.rate, window, self.settings)
         self.overloaded = self.overloaded or any(not outcome.sustained for outcome in shown)
         if self.overloaded and processed:
-            wanted = 2 * processed - (window.backlog_end or 0.0) / self.settings.window
+            missing = KEPT * processed - (window.backlog_end or 0.0) / self.settings.window
+            wanted = processed + GAIN * missing
             self.rate = min(MOST, max(wanted, LEAST_SHARE * processed, LEAST_RATE))
         elif shown and not self.overloaded:
             self.rate = min(MOST, self.rate * self.settings.growth)
