@@ -2,14 +2,17 @@
 
 import fcntl
 import json
+import shutil
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tidegate.cli import main
 from tidegate.core import QueryFailed
 from tidegate.experiment import Experiment
 from tidegate.planner.estimator.phases import Measurement, Phase
@@ -20,16 +23,43 @@ from tidegate.sim.batch_model import BatchModel, text
 
 Command = Callable[..., Any]
 MODEL = BatchModel("plain", fixed=0.5, overhead=0.0, cost=1e-4, tasks=24, cold=0.0, noise=0.02)
+#: with state, so that there are more questions
+KEYED = replace(MODEL, stages=2, first=0.5, state=2.0, overhead=0.01)
+PLAIN_WORDS = ("plan", "--engine", "sim", "--model", "m.json", "--testbed", "1-6", "--budget", "1h")
+KEYED_WORDS = ("plan", "--engine", "sim", "--model", "k.json", "--testbed", "2-4", "--budget", "70m")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Callable[[BatchModel], Path]:
+    """A folder with the measurements of a model, made once, as the searches take longer than all else."""
+    folders: dict[str, Path] = {}
+
+    def folder(model: BatchModel) -> Path:
+        words, name = (KEYED_WORDS, "k.json") if model is KEYED else (PLAIN_WORDS, "m.json")
+        if name not in folders:
+            made = folders[name] = tmp_path_factory.mktemp("measured")
+            (made / name).write_text(text(model))
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(made)
+                patch.setattr(sys, "argv", ["tidegate", *words, "--rate", "20k", "--no-trial"])
+                with suppress(SystemExit):
+                    main()
+        return folders[name]
+
+    return folder
 
 
 @pytest.fixture
 def plan(tidegate: Command, tmp_path: Path) -> Command:
     (tmp_path / "m.json").write_text(text(MODEL))
+    return lambda *words: tidegate(*PLAIN_WORDS, *words)
 
-    def call(*words: str) -> Any:
-        return tidegate("plan", "--engine", "sim", "--model", "m.json", "--testbed", "1-6", "--budget", "1h", *words)
 
-    return call
+@pytest.fixture
+def known(tidegate: Command, tmp_path: Path, measured: Callable[[BatchModel], Path]) -> Command:
+    """Like `plan`, and measured already."""
+    shutil.copytree(measured(MODEL), tmp_path, dirs_exist_ok=True)
+    return lambda *words: tidegate(*PLAIN_WORDS, *words)
 
 
 def test_a_plan_for_a_rate(plan: Command) -> None:
@@ -54,68 +84,68 @@ def test_a_plan_for_a_rate(plan: Command) -> None:
     assert configuration["batch_limit"] >= 4 * 50_000
 
 
-def test_measurements_are_used_again_for_another_rate(plan: Command) -> None:
-    first = json.loads(plan("--rate", "20k", "--output", "json").out)
-    again = plan("--rate", "30k", "--output", "json")
+def test_measurements_are_used_again_for_another_rate(known: Command) -> None:
+    first = json.loads(known("--rate", "20k", "--output", "json").out)
+    again = known("--rate", "30k", "--output", "json")
     assert "are used again" in again.err
     assert json.loads(again.out)["probes"] == first["probes"]
-    more = json.loads(plan("--rate", "30k", "--more", "--output", "json").out)
+    more = json.loads(known("--rate", "30k", "--more", "--output", "json").out)
     assert more["probes"][: len(first["probes"])] == first["probes"]
     assert len(more["probes"]) > len(first["probes"])
 
 
-def test_measurements_of_another_model_are_not(plan: Command, tmp_path: Path) -> None:
-    first = json.loads(plan("--rate", "20k", "--output", "json").out)
+def test_measurements_of_another_model_are_not(known: Command, tmp_path: Path) -> None:
+    first = json.loads(known("--rate", "20k", "--output", "json").out)
     (tmp_path / "m.json").write_text(text(replace(MODEL, cost=2e-4)))
-    second = plan("--rate", "20k", "--output", "json")
+    second = known("--rate", "20k", "--output", "json")
     assert "used again" not in second.err
     assert json.loads(second.out)["probes"][0]["rate"] < 0.6 * first["probes"][0]["rate"]
 
 
-def test_measurements_that_are_damaged_are_a_sentence(plan: Command, tmp_path: Path) -> None:
-    assert plan("--rate", "20k").code == 0
+def test_measurements_that_are_damaged_are_a_sentence(known: Command, tmp_path: Path) -> None:
     (file,) = (tmp_path / ".tidegate" / "plan").glob("*/probes.json")
     file.write_text("[{")
-    ended = plan("--rate", "20k")
+    ended = known("--rate", "20k")
     assert ended.code == 2
     assert "--fresh makes new ones" in ended.err.replace("\n", " ")
-    assert plan("--rate", "20k", "--fresh").code == 0
+    assert known("--rate", "20k", "--fresh", "--budget", "20m").code == 0
 
 
 @pytest.fixture
 def keyed(tidegate: Command, tmp_path: Path) -> Command:
     """A query with state, measured with 2 to 4 executors, in a budget with time for more than that."""
-    model = replace(MODEL, stages=2, first=0.5, state=2.0, overhead=0.01)
-    (tmp_path / "k.json").write_text(text(model))
-
-    def call(*words: str) -> Any:
-        return tidegate("plan", "--engine", "sim", "--model", "k.json", "--testbed", "2-4", "--budget", "70m", *words)
-
-    return call
+    (tmp_path / "k.json").write_text(text(KEYED))
+    return lambda *words: tidegate(*KEYED_WORDS, *words)
 
 
-def test_figures_of_the_largest_run_are_kept_for_another_rate(keyed: Command, tmp_path: Path) -> None:
-    first = json.loads(keyed("--rate", "25k", "--no-trial", "--output", "json").out)["configuration"]
+@pytest.fixture
+def known_keyed(tidegate: Command, tmp_path: Path, measured: Callable[[BatchModel], Path]) -> Command:
+    shutil.copytree(measured(KEYED), tmp_path, dirs_exist_ok=True)
+    return lambda *words: tidegate(*KEYED_WORDS, *words)
+
+
+def test_figures_of_the_largest_run_are_kept_for_another_rate(known_keyed: Command, tmp_path: Path) -> None:
+    first = json.loads(known_keyed("--rate", "25k", "--no-trial", "--output", "json").out)["configuration"]
     (file,) = (tmp_path / ".tidegate" / "plan").glob("*/figures.json")
     assert json.loads(file.read_text())["slots"] == 4
-    second = json.loads(keyed("--rate", "40k", "--output", "json").out)["configuration"]
+    second = json.loads(known_keyed("--rate", "40k", "--output", "json").out)["configuration"]
     assert second["executors"] > first["executors"]
     assert second["state_partitions"] >= second["most_executors"] == 2 * second["executors"]
     assert f"spark.sql.shuffle.partitions={second['state_partitions']}" in second["submit"]
     file.write_text(json.dumps({"slots": 4, "memory": 512, "figures": None, "reason": "the run was too short"}))
-    without = keyed("--rate", "40k")
+    without = known_keyed("--rate", "40k")
     assert "nothing is known of the rest: the run was too short" in without.out
     file.unlink()
-    assert "were not looked at: --more or --fresh does" in keyed("--rate", "40k").out
+    assert "were not looked at: --more or --fresh does" in known_keyed("--rate", "40k").out
     file.write_text(json.dumps({"slots": 4, "memory": 512, "figures": {"rate": -1}, "reason": ""}))
-    damaged = keyed("--rate", "40k")
+    damaged = known_keyed("--rate", "40k")
     assert damaged.code == 2
     assert "--fresh makes new ones" in damaged.err.replace("\n", " ")
 
 
-def test_a_latency_that_is_wanted_shortens_the_trigger(keyed: Command) -> None:
-    usual = json.loads(keyed("--rate", "40k", "--no-trial", "--output", "json").out)["configuration"]
-    short = json.loads(keyed("--rate", "40k", "--slo", "6s", "--output", "json").out)["configuration"]
+def test_a_latency_that_is_wanted_shortens_the_trigger(known_keyed: Command) -> None:
+    usual = json.loads(known_keyed("--rate", "40k", "--no-trial", "--output", "json").out)["configuration"]
+    short = json.loads(known_keyed("--rate", "40k", "--slo", "6s", "--output", "json").out)["configuration"]
     assert usual["latency"] > 6.0 >= short["latency"]
     assert short["trigger"] < usual["trigger"]
     assert short["attach"].endswith("slo=6.0)")
@@ -139,40 +169,40 @@ def test_time_is_reserved_for_a_trial_that_is_asked_for(keyed: Command) -> None:
     assert sum(probe["minutes"] for probe in json.loads(ended.out)["probes"]) < 70 - 21.7
 
 
-def test_a_trial_that_cannot_be_made_says_why(plan: Command, keyed: Command) -> None:
-    assert "no partition trial: the query has no state" in plan("--rate", "20k", "--trial").out
+def test_a_trial_that_cannot_be_made_says_why(known: Command, keyed: Command) -> None:
+    assert "no partition trial: the query has no state" in known("--rate", "20k", "--trial").out
     fixed = keyed("--rate", "20k", "--trial", "--partitions", "12").out
     assert "no partition trial: --partitions says that they are fixed" in fixed
 
 
-def test_a_validation_run_is_shown_learnt_from_and_kept(keyed: Command, tmp_path: Path) -> None:
-    ended = keyed("--rate", "100k", "--validate", "8", "--no-trial")
+def test_a_validation_run_is_shown_learnt_from_and_kept(known_keyed: Command, tmp_path: Path) -> None:
+    ended = known_keyed("--rate", "100k", "--validate", "8", "--no-trial")
     assert ended.code == 0
     assert "the run with 8 slots reached " in ended.out
     assert "that were predicted" in ended.out
     (file,) = (tmp_path / ".tidegate" / "plan").glob("*/figures.json")
     assert json.loads(file.read_text())["slots"] == 8
-    again = keyed("--rate", "100k", "--validate", "8", "--output", "json")
+    again = known_keyed("--rate", "100k", "--validate", "8", "--output", "json")
     assert "validation" not in again.err
     values = json.loads(again.out)
     assert [v["measurement"]["slots"] for v in values["validations"]] == [8]
     assert max(probe["slots"] for probe in values["probes"]) == 4
-    fresh = json.loads(keyed("--rate", "100k", "--fresh", "--no-trial", "--output", "json").out)
+    fresh = json.loads(known_keyed("--rate", "100k", "--fresh", "--budget", "20m", "--output", "json").out)
     assert fresh["validations"] == []
 
 
-def test_a_hot_key_is_a_sentence_about_what_to_change(keyed: Command, tmp_path: Path) -> None:
-    assert keyed("--rate", "40k", "--no-trial").code == 0
+def test_a_hot_key_is_a_sentence_about_what_to_change(known_keyed: Command, tmp_path: Path) -> None:
+    assert known_keyed("--rate", "40k", "--no-trial").code == 0
     (file,) = (tmp_path / ".tidegate" / "plan").glob("*/figures.json")
     stored = json.loads(file.read_text())
     # a key with half of the records: its task takes 25 µs of each, and a batch has 3.4 of 4 s for them
     stored["figures"]["stages"][1]["skew"] = {"partitions": 12, "largest": 0.54}
     file.write_text(json.dumps(stored))
-    ended = keyed("--rate", "40k")
+    ended = known_keyed("--rate", "40k")
     assert ended.code == 0
     assert "no plan: no number of slots does more than 3" in ended.out
     assert "divide the key" in ended.out
-    values = json.loads(keyed("--rate", "40k", "--output", "json").out)
+    values = json.loads(known_keyed("--rate", "40k", "--output", "json").out)
     assert not values["planned"]
     assert "divide the key" in values["reason"]
 

@@ -313,7 +313,9 @@ def test_slots_are_counted_in_executors_of_several_cores() -> None:
 
 
 @pytest.mark.parametrize(
-    "page", [shown(), shown(5e6), shown(tasks=Tasks(96)), shown(3000.0, [Probe(4, 512, 4000.0)])], ids=str
+    "page",
+    [shown(), shown(5e6), shown(tasks=Tasks(96)), shown(3000.0, [Probe(4, 512, 4000.0)])],
+    ids=["planned", "refused", "partitions", "single"],
 )
 def test_cards_fill_whole_rows_of_two_three_and_six(page: PlanPage) -> None:
     assert len(figures(page)) == 6

@@ -31,6 +31,8 @@ from tidegate.profiling.validation_run import validation_run
 NEVER = 1e9
 #: searches of a trial, and most of the budget that is reserved for other runs than those of the exploration
 TRIAL_SEARCHES, MOST_RESERVED = 3, 0.5
+#: budgets of so many trials have time for one that nobody asked for
+TRIALS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,8 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Runs beside the exploration: one with `validate` executors, and the trial of partitions; if `trial` is None, with
-    what is left of the time of a command that has measured.
+    """Runs beside the exploration: one with `validate` executors, and the trial of partitions; if `trial` is None, a
+    trial where the budget is large, or something is left of it.
     """
 
     validate: int | None = None
@@ -130,8 +132,10 @@ class PlanRun:
 
     @property
     def _for_trial(self) -> float:
-        """Seconds for one that was asked for."""
-        return TRIAL_SEARCHES * self._searcher.enough_seconds if self._request.extra.trial else 0.0
+        """Seconds for one that was asked for, or that the budget has time for."""
+        asked, seconds = self._request.extra.trial, TRIAL_SEARCHES * self._searcher.enough_seconds
+        large = asked is None and self._request.seconds >= TRIALS * seconds
+        return seconds if asked or large else 0.0
 
     def _keep(self, now: Exploration, run: SearchRun) -> None:
         probe = now.probes[-1]
