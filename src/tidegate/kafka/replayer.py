@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidegate.core import EnvironmentMissing
@@ -16,6 +17,7 @@ from tidegate.jobs import Events, Sample, Sampled
 from tidegate.kafka.process import ProducerProcess
 from tidegate.kafka.producer import Progress, Target
 from tidegate.kafka.topics import RecordRemover, create_topic, delete_topic
+from tidegate.planner.estimator.phases import Supply
 from tidegate.workloads import Constant, Shape
 
 #: between the name of the recorded topic and an id
@@ -60,18 +62,6 @@ def replay_topic(topic: str) -> str:
     return topic[: LONGEST - len(ending)] + ending
 
 
-@dataclass(frozen=True, slots=True)
-class Supply:
-    """What a source made available in a time: records per second, and whether that is what was asked of it.
-
-    >>> Supply(980.0, able=False)
-    Supply(rate=980.0, able=False)
-    """
-
-    rate: float
-    able: bool
-
-
 class Replayer:
     """The topic `target`, and a process that fills it from `start` to `close`."""
 
@@ -91,7 +81,7 @@ class Replayer:
         self._producer.offer(load, since)
         self._note()
 
-    def remove(self, offsets: dict[int, int]) -> None:
+    def remove(self, offsets: Mapping[int, int]) -> None:
         """Remove the records below these offsets, from time to time: a search would fill a disk."""
         self._note()
         if time.monotonic() - self._removed >= REMOVAL:
