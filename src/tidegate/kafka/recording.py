@@ -53,6 +53,7 @@ def record(recorded: RecordedTopic, folder: Path, say: Say = quiet) -> Path:
     draft = file.with_suffix(".draft")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        draft.touch(mode=0o600)  # somebody's records
         pyarrow.parquet.write_table(table, draft)
         draft.replace(file)
     except OSError as error:

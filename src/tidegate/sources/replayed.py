@@ -37,8 +37,8 @@ class Replayed:
 
     def __init__(self, replay: Replaying, topic: Topic, partitions: int, limit: int, trigger: float) -> None:
         self._replay, self.topic, self._limit, self._trigger = replay, topic, limit, trigger
-        self.begin = dict.fromkeys(range(partitions), 0)
-        self.end = dict(self.begin)
+        self._first = dict.fromkeys(range(partitions), 0)
+        self.end = dict(self._first)
 
     def offer(self, load: Shape, since: float) -> None:
         """Offer a load from `since` on instead of the current one."""
@@ -50,7 +50,8 @@ class Replayed:
         return self._records(raw)
 
     def table(self, spark: SparkSession) -> DataFrame:
-        return self._records(kafka.rows(spark, self.topic, self.begin, self.end))
+        """Whole only while no records were removed, which is for a few seconds: replays are not verified."""
+        return self._records(kafka.rows(spark, self.topic, self._first, self.end))
 
     def _records(self, raw: DataFrame) -> DataFrame:
         """All of them are Tidegate's own, so none is malformed."""
@@ -59,9 +60,8 @@ class Replayed:
     def report(self, report: Mapping[str, Any]) -> None:
         source = report["sources"][0]
         # a batch may run again after a failure, so its own records are kept
-        self.begin = kafka.offsets(source.get("startOffset"), self.topic.name) or self.begin
+        self._replay.remove(kafka.offsets(source.get("startOffset"), self.topic.name) or self._first)
         self.end = kafka.offsets(source.get("endOffset"), self.topic.name) or self.end
-        self._replay.remove(self.begin)
 
     def supplied(self, rate: float, begin: float, end: float) -> Supply | None:
         """What was made available between two epoch times, in which `rate` was offered. Where a batch may not have what
