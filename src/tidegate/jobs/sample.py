@@ -30,8 +30,8 @@ Ints = npt.NDArray[np.int64]
 #: epoch times in a column of whole numbers, by their magnitude: ns, µs and ms; below that, seconds
 UNITS = ((10**17, 1000, 1), (10**14, 1, 1), (10**11, 1, 1000))
 SECOND = 1_000_000
-#: such a number as text: not a year, nor a date without dashes
-EPOCH = r"^\d{9,18}$"
+#: such a number as text, after 2001: other numbers of digits are dates without dashes
+EPOCH = r"^\d{10}(\d{3}){0,3}$"
 #: between a key and the number of the repetition: the first that no key has
 SEPARATORS = ("-", "_", "#", "~")
 #: widest span of numbers that are shifted: eight million repetitions fit into 64 bits

@@ -61,6 +61,7 @@ class ProducerProcess:
         self._process = spawn.Process(target=_run, args=(spec, child_end), name="tidegate-producer", daemon=True)
         self._process.start()
         child_end.close()
+        self._error: TidegateError | None = None
         self.progress: Progress | None = None
         self.result: ProducerResult | None = None
 
@@ -77,10 +78,16 @@ class ProducerProcess:
 
     def offer(self, load: Shape, since: float) -> None:
         """Produce under another workload, from this epoch time on. Only if the order is open."""
-        self._connection.send(Offer(since, load))
+        try:
+            self._connection.send(Offer(since, load))
+        except OSError:
+            self.poll()
+            raise EnvironmentMissing("the producer process has ended: no load can be offered") from None
 
     def poll(self, on_progress: OnProgress = lambda progress: None) -> None:
-        """Read the messages since the last call. Raises the error that ended the process, if any."""
+        """Read the messages since the last call. Raises the error that ended the process, if any, each time."""
+        if self._error is not None:
+            raise self._error
         try:
             while self._connection.poll():
                 message = self._connection.recv()
@@ -109,6 +116,7 @@ class ProducerProcess:
 
     def _receive(self, message: Any) -> None:
         if isinstance(message, TidegateError):
+            self._error = message
             raise message
         if isinstance(message, ProducerResult):
             self.result = message

@@ -78,8 +78,8 @@ class Replayer:
         self._producer.start(self._history.start)
 
     def offer(self, load: Shape, since: float) -> None:
-        self._producer.offer(load, since)
         self._note()
+        self._producer.offer(load, since)
 
     def remove(self, offsets: Mapping[int, int]) -> None:
         """Remove the records below these offsets, from time to time: a search would fill a disk."""
