@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,8 +25,7 @@ from tidegate.jobs import Events, Sample, Sampled
 from tidegate.kafka.options import NONE, Options
 from tidegate.kafka.packages import Say, quiet
 from tidegate.kafka.producer import values
-from tidegate.kafka.sample import read_sample
-from tidegate.kafka.topics import end_offsets
+from tidegate.kafka.sample import Ranges, last_records, read_ranges
 
 #: characters of the digest in the name of a file
 DIGEST = 12
@@ -47,9 +46,10 @@ class RecordedTopic:
 
 def record(recorded: RecordedTopic, folder: Path, say: Say = quiet) -> Path:
     """Read the topic into a file of the folder, which is replaced if it is there."""
-    end = end_offsets(recorded.bootstrap, recorded.topic, recorded.options)
-    table = read_sample(recorded.bootstrap, recorded.topic, recorded.records, recorded.options, say)
-    file = folder / f"{recording_name(recorded.topic, end, recorded.records)}.parquet"
+    bootstrap, topic, options = recorded.bootstrap, recorded.topic, recorded.options
+    ranges = last_records(bootstrap, topic, recorded.records, options)
+    table = read_ranges(bootstrap, topic, ranges, options, say)
+    file = folder / f"{recording_name(topic, ranges)}.parquet"
     draft = file.with_suffix(".draft")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -58,16 +58,16 @@ def record(recorded: RecordedTopic, folder: Path, say: Say = quiet) -> Path:
         draft.replace(file)
     except OSError as error:
         raise InvalidInput(f"cannot write {file}: {error.strerror or error}") from None
-    say(f"{table.num_rows:,} records of {recorded.topic!r} are in {file}")
+    say(f"{table.num_rows:,} records of {topic!r} are in {file}")
     return file
 
 
-def recording_name(topic: str, end: Mapping[int, int], records: int) -> str:
+def recording_name(topic: str, ranges: Ranges) -> str:
     """
-    >>> recording_name("ads", {0: 500, 1: 501}, 1000)
-    'ads-f63e01409adc'
+    >>> recording_name("ads", {0: range(0, 500), 1: range(0, 501)})
+    'ads-713080a8bcf9'
     """
-    identity = json.dumps([topic, sorted(end.items()), records])
+    identity = json.dumps([topic, sorted((partition, part.start, part.stop) for partition, part in ranges.items())])
     digest = hashlib.sha256(identity.encode()).hexdigest()[:DIGEST]
     return f"{re.sub('[^A-Za-z0-9_-]+', '-', topic)[:100]}-{digest}"
 

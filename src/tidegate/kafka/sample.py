@@ -39,6 +39,11 @@ class Value(NamedTuple):
 
 def read_sample(bootstrap: str, topic: str, records: int, options: Options = NONE, say: Say = quiet) -> pa.Table:
     """The last records of a topic, as many of each partition, in the order of their times. Values are JSON objects."""
+    return read_ranges(bootstrap, topic, last_records(bootstrap, topic, records, options), options, say)
+
+
+def last_records(bootstrap: str, topic: str, records: int, options: Options = NONE) -> dict[int, range]:
+    """Where they are: the offsets of each partition."""
     begin, end = begin_offsets(bootstrap, topic, options), end_offsets(bootstrap, topic, options)
     if records < 1:
         raise InvalidInput(f"sample of {topic!r}: need at least one record, got {records}")
@@ -46,6 +51,11 @@ def read_sample(bootstrap: str, topic: str, records: int, options: Options = NON
     ranges = {partition: range(max(begin[partition], last - each), last) for partition, last in end.items()}
     if not any(ranges.values()):
         raise InvalidInput(f"topic {topic!r} at {bootstrap}: need at least one record for a sample, it has none")
+    return ranges
+
+
+def read_ranges(bootstrap: str, topic: str, ranges: Ranges, options: Options = NONE, say: Say = quiet) -> pa.Table:
+    """The records at these offsets, in the order of their times."""
     consumer = _consumer(bootstrap, topic, ranges, options)
     try:
         return parsed(_values(consumer, ranges, f"topic {topic!r} at {bootstrap}", say), topic)
