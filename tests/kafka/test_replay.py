@@ -30,7 +30,7 @@ def recorded(broker: Broker, topic: str, count: int) -> list[bytes]:
     sent = values(events("ysb", seed=4, rate=100.0), 0, count)
     producer = confluent_kafka.Producer(settings(broker.address))
     for k, value in enumerate(sent):
-        producer.produce(topic, value, partition=k % 2, timestamp=1_700_000_000_000 + k)
+        producer.produce(topic, value, b"%d" % k, partition=k % 2, timestamp=1_700_000_000_000 + k)
     assert producer.flush(60) == 0
     return sent
 
