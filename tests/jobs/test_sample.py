@@ -80,6 +80,7 @@ SECONDS = 1_436_918_400
     [
         ([1_700_000_000] * 3, [SECONDS, SECONDS, SECONDS + 1]),
         ([1_700_000_000_000] * 3, [1000 * SECONDS, 1000 * SECONDS + 500, 1000 * SECONDS + 1000]),
+        (["1700000000000"] * 3, [f"{1000 * SECONDS + ms}" for ms in (0, 500, 1000)]),
         (["2024-01-01T00:00:00Z"] * 3, [f"2015-07-15T00:00:0{second}Z" for second in (0, 0, 1)]),
         (["2024-01-01 00:00:00.250"] * 3, [f"2015-07-15 00:00:0{second}00" for second in ("0.0", "0.5", "1.0")]),
         (["2024-01-01T00:00:00.1+00:00"] * 3, [f"2015-07-15T00:00:0{s}00+00:00" for s in ("0.0", "0.5", "1.0")]),
@@ -122,6 +123,8 @@ def test_what_is_wrong_with_a_sample(tmp_path: Path) -> None:
         sampled(tmp_path, at=[ORDERS["at"][0], None, ORDERS["at"][2]])
     with pytest.raises(InvalidInput, match="ISO 8601 times in column shop, it has texts like 'a'"):
         sampled(tmp_path, "time=shop")
+    with pytest.raises(InvalidInput, match="ISO 8601 times in column at, it has texts like '20240101120000'"):
+        sampled(tmp_path, at=["20240101120000"] * 3)
     with pytest.raises(InvalidInput, match="can shift keys that are text or whole numbers, price is double"):
         sampled(tmp_path, "time=at&key=price", price=[1.0, 2.0, 3.0])
     with pytest.raises(InvalidInput, match="need an event rate > 0 records/s, got 0"):

@@ -11,6 +11,8 @@ from rich.markup import escape
 
 from tidegate.cli.application import App, EventTime, Keys, SampleFile, Times, query_of
 from tidegate.cli.console import AsJson, Output, complain, err, interrupt_once, out, print_json
+from tidegate.cli.kafka import KafkaConfig, KafkaOption
+from tidegate.cli.plan_source import DEFAULT, Bootstrap, QueryFlags, Records, Source, SourceFlags, Topic, recorded
 from tidegate.core import InvalidInput, UnknownName, amounts
 
 if TYPE_CHECKING:
@@ -30,6 +32,12 @@ def plan(
     event_time: EventTime = None,
     time: Times = None,
     key: Keys = None,
+    source: Source = "embedded",
+    bootstrap: Bootstrap = "",
+    topic: Topic = "",
+    records: Records = DEFAULT,
+    kafka_option: KafkaOption = None,
+    kafka_config: KafkaConfig = None,
     engine: Annotated[str, typer.Option(help="where the testbed is: spark, or sim to try it")] = "spark",
     testbed: Annotated[str, typer.Option(help="executors of the testbed, like 1-4 or 1,2,4,8")] = "1-4",
     budget: Annotated[str, typer.Option(help="time for all runs")] = "25m",
@@ -65,8 +73,9 @@ def plan(
 
     [bold]tidegate plan --job q5 --rate 2M --quota 0.3 --slo 10s[/bold]
     [bold]tidegate plan --app orders.py --sample orders.parquet --event-time at --rate 500k[/bold]
-    [bold]tidegate plan --engine sim --job q11 --rate 2M --testbed 1-16 --budget 3h[/bold]
+    [bold]tidegate plan --job ysb --source kafka --bootstrap localhost:9092 --topic ads --rate 50k[/bold]
     [bold]tidegate plan --job q1 --rate 2M --trace week.parquet --recovery 3m --price 0.05[/bold]
+    [bold]tidegate plan --engine sim --job q11 --rate 2M --testbed 1-16 --budget 3h[/bold]
 
     For some numbers of executors it searches the rate that the query sustains.
     The capacity with more executors is an average over laws, weighted by how
@@ -86,9 +95,11 @@ def plan(
     if not target > 0:
         raise InvalidInput(f"plan: need --rate > 0, got {target:g}")
     validated = _checked_validation(validate, executors)
-    name, records = query_of("plan", job, app, sample, event_time, time, key)
+    flags = SourceFlags(source, bootstrap, topic, records, kafka_option, kafka_config)
+    recording = recorded(flags, QueryFlags(job, app, sample, event_time, time, key), engine, target)
+    name, file = query_of("plan", job, app, recording.sample, event_time, time, key)
     e = Experiment(
-        job=name, sample=records, engine=engine, model=model, trigger=amounts.duration(trigger),
+        job=name, sample=file, kafka=recording.kafka, engine=engine, model=model, trigger=amounts.duration(trigger),
         partitions=partitions, cores=cores, memory=max(heaps), quota=quota,
         policy="static", maximum=validated or max(executors), duration=3600.0, period=1.0, price=price,
     )  # fmt: skip

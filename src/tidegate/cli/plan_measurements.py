@@ -132,5 +132,7 @@ def _name(e: Experiment) -> str:
     files = [Path(text.partition("?")[0]) for text in (e.job, e.sample, e.model)]
     contents = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
     settings = {name: getattr(e, name) for name in names}
+    # a recording is named after its topic and the offsets at that time, wherever the broker is
+    settings |= {"recording": Path(e.kafka.recording).name} if e.kafka else {}
     job = re.sub("[^a-z0-9]+", "-", Path(e.job).stem.lower())
     return f"{job}-{digest({**settings, 'contents': contents})[:DIGEST]}"

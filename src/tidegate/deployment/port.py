@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidegate.core import Clock, Engine, ExecutorShape
+from tidegate.planner.estimator.phases import Supply
 from tidegate.score.recorder import TraceRecorder
 from tidegate.score.trace import RunTrace
 from tidegate.workloads import Shape
@@ -30,6 +31,11 @@ class Deployment(Protocol):
 
     def offer(self, load: Shape) -> None:
         """Offer a load, from its beginning, instead of the current one."""
+
+    def supplied(self, rate: float, begin: float, end: float) -> Supply | None:
+        """What the source made available between two times in which `rate` was offered. None if it always has what is
+        offered.
+        """
 
     def redeploy(self, shape: ClusterShape) -> None:
         """Restart in another shape. Records continue where they were; changing the partitions loses the state."""

@@ -12,6 +12,7 @@ from tidegate.core import InvalidInput, Sink
 from tidegate.deployment.port import ClusterShape
 from tidegate.experiment.settings import Experiment
 from tidegate.experiment.simulation import SimulatedEngine, offered, run_length, simulator
+from tidegate.planner.estimator.phases import Supply
 from tidegate.score.recorder import TraceRecorder
 from tidegate.score.trace import Cumulative, RunTrace
 from tidegate.workloads import Shape
@@ -36,6 +37,9 @@ class SimulatedDeployment:
         self.engine.offer(load)
         self._arrivals = _joined(self._arrivals, now, Cumulative.of(load))
         self._until = now + load.duration
+
+    def supplied(self, rate: float, begin: float, end: float) -> Supply | None:
+        return None
 
     def redeploy(self, shape: ClusterShape) -> None:
         """Only before the run has started, and not with another executor size, as a model is fitted to one size."""

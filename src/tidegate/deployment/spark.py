@@ -27,10 +27,11 @@ from tidegate.core import InvalidInput, QueryEnded, QueryFailed, Sink, Tick
 from tidegate.deployment.port import ClusterShape
 from tidegate.experiment.settings import Experiment
 from tidegate.jobs import Job, job
+from tidegate.planner.estimator.phases import Supply
 from tidegate.score.recorder import TraceRecorder
 from tidegate.score.trace import RunTrace
 from tidegate.sources.embedded import register
-from tidegate.sources.feeds import Embedded, Feed
+from tidegate.sources.feeds import Changeable, Embedded, Feed, Limited
 from tidegate.spark.clock import WallClock
 from tidegate.spark.engine import SparkEngine, Watching
 from tidegate.verify.query_sinks import NoopSink, QuerySink
@@ -181,9 +182,12 @@ class SparkDeployment:
         return query
 
     def offer(self, load: Shape) -> None:
-        if not isinstance(self.feed, Embedded):
-            raise InvalidInput("another load can be offered only by the embedded source: a topic has its own producer")
+        if not isinstance(self.feed, Changeable):
+            raise InvalidInput("the load of a topic is that of its producer: no other can be offered to the query")
         self.feed.offer(load, time.time())
+
+    def supplied(self, rate: float, begin: float, end: float) -> Supply | None:
+        return self.feed.supplied(rate, begin, end) if isinstance(self.feed, Limited) else None
 
     def resume(self) -> None:
         """Continue from the checkpoint of a failed query. All counts are kept."""

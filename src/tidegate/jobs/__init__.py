@@ -4,9 +4,9 @@ from tidegate.core import UnknownName
 from tidegate.jobs import nexmark, topspeed, traffic, wordcount, ysb
 from tidegate.jobs.application import SUFFIX, application, check_application
 from tidegate.jobs.definition import Job
-from tidegate.jobs.event_kinds import KINDS, SPARSE, Events, events
+from tidegate.jobs.event_kinds import KINDS, SPARSE, TIMES, Events, events
 from tidegate.jobs.sample import PREFIX as SAMPLE
-from tidegate.jobs.sample import Sample
+from tidegate.jobs.sample import Sample, Sampled
 from tidegate.jobs.skew import Skew
 
 JOBS = {job.name: job for job in (*nexmark.JOBS, wordcount.JOB, ysb.JOB, traffic.JOB, topspeed.JOB)}
@@ -35,9 +35,11 @@ __all__ = [
     "KINDS",
     "SAMPLE",
     "SPARSE",
+    "TIMES",
     "Events",
     "Job",
     "Sample",
+    "Sampled",
     "Skew",
     "check_application",
     "events",

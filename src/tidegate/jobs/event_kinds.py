@@ -60,6 +60,16 @@ class Numbers:
 #: kinds whose events do not have all fields
 SPARSE = frozenset({"nexmark"})
 
+#: their columns of times, the event time first; None where times are also inside of other columns
+TIMES: Mapping[str, tuple[str, ...] | None] = {
+    "bids": ("dateTime",),
+    "nexmark": None,
+    "words": (),
+    "ysb": ("event_time",),
+    "traffic": ("ts",),
+    "topspeed": ("ts",),
+}
+
 KINDS: Mapping[str, Callable[[int, float, Skew], Events]] = {
     "bids": Bids,
     "nexmark": Nexmark,

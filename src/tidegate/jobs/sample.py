@@ -30,6 +30,8 @@ Ints = npt.NDArray[np.int64]
 #: epoch times in a column of whole numbers, by their magnitude: ns, µs and ms; below that, seconds
 UNITS = ((10**17, 1000, 1), (10**14, 1, 1), (10**11, 1, 1000))
 SECOND = 1_000_000
+#: such a number as text, after 2001: other numbers of digits are dates without dashes
+EPOCH = r"^\d{10}(\d{3}){0,3}$"
 #: between a key and the number of the repetition: the first that no key has
 SEPARATORS = ("-", "_", "#", "~")
 #: widest span of numbers that are shifted: eight million repetitions fit into 64 bits
@@ -39,6 +41,8 @@ WIDEST = 1 << 40
 @dataclass(frozen=True, slots=True)
 class Sample:
     """Where a sample is, which of its columns are times, the event time first, and which are keys to be shifted.
+
+    Records of jobs that know no time have none of them.
 
     >>> Sample.parse("orders.parquet?time=at&time=paid&key=user")
     Sample(file='orders.parquet', times=('at', 'paid'), keys=('user',))
@@ -55,14 +59,15 @@ class Sample:
         return f"{self.file}?{urlencode([('time', time) for time in self.times] + [('key', key) for key in self.keys])}"
 
     @classmethod
-    def parse(cls, name: str) -> Sample:
+    def parse(cls, name: str, *, timeless: bool = False) -> Sample:
+        """From its name. Only a `timeless` one may be without a column of event times."""
         file, _, query = name.removeprefix(PREFIX).partition("?")
         options = parse_qsl(query)
         for option, _ in options:
             if option not in ("time", "key"):
                 raise UnknownName(f"option of the sample {file}", option, ("time", "key"))
         times, keys = (tuple(value for option, value in options if option == kind) for kind in ("time", "key"))
-        if not file or not times:
+        if not file or not (times or timeless):
             raise InvalidInput(
                 f"sample {name}: need a file and its column of event times, as in orders.parquet?time=at"
             )
@@ -125,6 +130,7 @@ class _Times:
             return self.form.written(times)
         if pa.types.is_timestamp(self.kind):
             return pa.array(times).cast(self.kind)
+        # epoch numbers, which may be written as text
         return pa.array(times * self.divisor // self.factor).cast(self.kind)
 
 
@@ -161,18 +167,35 @@ def _read(sample: Sample, version: tuple[int, int]) -> _Content:
 
 
 def _times(sample: Sample, rows: pa.RecordBatch) -> dict[str, _Times]:
+    if not sample.times:
+        return {}
     recorded = {name: _microseconds(rows[name], sample.file, name) for name in sample.times}
     event = recorded[sample.times[0]]
     return {name: _column(rows[name], times - event) for name, times in recorded.items()}
 
 
 def _column(times: pa.Array, distance: Ints) -> _Times:
-    form = TimeForm.of(times[0].as_py()) if pa.types.is_string(times.type) else None
-    return _Times(distance, times.type, *_unit(times), form)
+    numbers = _numbers(times)
+    form = TimeForm.of(times[0].as_py()) if pa.types.is_string(times.type) and numbers is None else None
+    return _Times(distance, times.type, *_unit(times if numbers is None else numbers), form)
+
+
+def _numbers(times: pa.Array) -> pa.Array | None:
+    """Epoch numbers that are written as text, as in the events of `ysb`; None if the texts are others.
+
+    >>> _numbers(pa.array(["1436918400000", "1436918400001"])).to_pylist(), _numbers(pa.array(["2015-07-15"]))
+    ([1436918400000, 1436918400001], None)
+    """
+    if not pa.types.is_string(times.type) or not pc.all(pc.match_substring_regex(times, EPOCH)).as_py():
+        return None
+    return times.cast(pa.int64())
 
 
 def _microseconds(times: pa.Array, file: str, name: str) -> Ints:
     """Epoch microseconds of times, numbers or text."""
+    numbers = _numbers(times)
+    if numbers is not None:
+        return _microseconds(numbers, file, name)
     if pa.types.is_timestamp(times.type):
         return np.asarray(times.cast(pa.int64()))
     if pa.types.is_integer(times.type):

@@ -43,6 +43,8 @@ num.partitions={partitions}
 auto.create.topics.enable=false
 # a record's timestamp is its creation time: with the default retention old records would be deleted at once
 log.retention.ms=-1
+# replays remove what was read
+log.retention.check.interval.ms=30000
 # a single node, few topics and clients
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1

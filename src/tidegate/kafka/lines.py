@@ -51,6 +51,10 @@ def _encoded(name: str, column: pa.Array) -> pa.Array:
     column_type = column.type
     if types.is_struct(column_type):
         return _object([field.name for field in column_type], column.flatten(), len(column))
+    if types.is_list(column_type) or types.is_large_list(column_type):
+        kind = pa.ListArray if types.is_list(column_type) else pa.LargeListArray
+        items = kind.from_arrays(column.offsets, _text(name, column.values))
+        return pc.binary_join_element_wise("[", pc.binary_join(items, ","), "]", "")
     if types.is_floating(column_type):
         return pc.if_else(pc.is_finite(column), pc.cast(column, pa.string()), pa.scalar(None, pa.string()))
     if any(is_plain(column_type) for is_plain in PLAIN):
@@ -67,7 +71,7 @@ def _string(name: str, column: pa.Array) -> pa.Array:
     if types.is_string(column_type) or types.is_large_string(column_type):
         return _escaped(pc.cast(column, pa.string()))
     raise InvalidInput(
-        f"column {name!r}, {column_type}, cannot be encoded as JSON: need numbers, strings, times or structs"
+        f"column {name!r}, {column_type}, cannot be encoded as JSON: need numbers, strings, times, lists or structs"
     )
 
 

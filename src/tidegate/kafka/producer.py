@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -83,11 +84,35 @@ class ProducerResult:
 OnProgress = Callable[[Progress], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Another workload from `since` (epoch seconds) on, starting at its beginning, instead of the current one.
+
+    It begins after the records that were sent: what the current one offered, but the producer could not send in time,
+    is not made up for.
+    """
+
+    since: float
+    workload: Shape
+
+
+#: offers to a producer that runs until it is stopped
+Offers = SimpleQueue[Offer]
+
+
 def produce(
-    load: Load, target: Target, *, stop: threading.Event | None = None, on_progress: OnProgress | None = None
+    load: Load,
+    target: Target,
+    *,
+    stop: threading.Event | None = None,
+    on_progress: OnProgress | None = None,
+    offers: Offers | None = None,
 ) -> ProducerResult:
-    """Send the workload until it ends or `stop` is set. `on_progress` is called many times per second."""
-    return _Run(load, target, stop or threading.Event(), on_progress).go()
+    """Send the workload until it ends or `stop` is set. `on_progress` is called many times per second.
+
+    With `offers` other workloads may follow, and only `stop` ends it.
+    """
+    return _Run(load, target, stop or threading.Event(), on_progress, offers).go()
 
 
 def keys(begin: int, end: int) -> list[bytes]:
@@ -108,8 +133,18 @@ def values(kind: Events, begin: int, end: int) -> list[bytes]:
 
 
 class _Run:
-    def __init__(self, load: Load, target: Target, stop: threading.Event, on_progress: OnProgress | None) -> None:
+    def __init__(
+        self,
+        load: Load,
+        target: Target,
+        stop: threading.Event,
+        on_progress: OnProgress | None,
+        offers: Offers | None = None,
+    ) -> None:
         self._load, self._target, self._stop, self._on_progress = load, target, stop, on_progress
+        self._offers = offers
+        #: the current workload, the seconds from the start to its own, and the records before it
+        self._workload, self._since, self._base = load.workload, 0.0, 0
         self._kafka = load_client()
         self._producer: Any = make(self._kafka.Producer, _settings(target, self._failure), target.options)
         available = topic_partitions(target.bootstrap, target.topic, target.options)
@@ -131,12 +166,14 @@ class _Run:
         self._producer.poll(WARM_UP if start is None else min(WARM_UP, max(0.0, start - time.time())))
 
     def go(self) -> ProducerResult:
-        workload, sent_until = self._load.workload, 0.0
-        while sent_until < workload.duration and not self._stop.is_set():
-            now = self._now()
-            end = min(now, sent_until + SLICE, workload.duration)
+        sent_until = 0.0
+        while not self._stop.is_set() and (self._offers is not None or sent_until < self._workload.duration):
+            if self._take_offer():
+                sent_until = 0.0
+            now = min(self._now() - self._since, self._workload.duration)
+            end = min(now, sent_until + SLICE)
             if end > sent_until:
-                self._send(workload.total(end))
+                self._send(self._base + self._workload.total(end))
                 sent_until = end
             self._producer.poll(0)
             self._report()
@@ -145,17 +182,29 @@ class _Run:
         self._drain()
         return self._result()
 
+    def _take_offer(self) -> bool:
+        """Change to the last workload that was offered, if there is one."""
+        offer = None
+        while self._offers is not None:
+            try:
+                offer = self._offers.get_nowait()
+            except Empty:
+                break
+        if offer is not None:
+            self._workload, self._since, self._base = offer.workload, offer.since - self._start, self._sent
+        return offer is not None
+
     def _now(self) -> float:
         return time.monotonic() - self._zero
 
     def _send(self, end: int) -> None:
         """Send all records below number `end`, unless the run is stopped."""
-        begin, load = self._sent, self._load
+        begin = self._sent
         if end <= begin:
             return
-        created = self._start + load.workload.created_all(np.arange(begin, end))
+        created = self._start + self._since + self._workload.created_all(np.arange(begin, end) - self._base)
         timestamps = (1000 * created).astype(np.int64).tolist()
-        for record in zip(values(load.kind, begin, end), keys(begin, end), timestamps, strict=True):
+        for record in zip(values(self._load.kind, begin, end), keys(begin, end), timestamps, strict=True):
             if not self._queue(*record):
                 return
             self._sent += 1
@@ -192,9 +241,12 @@ class _Run:
         return max(0, self._sent - self._failed - len(self._producer))
 
     def _report(self) -> None:
-        now, workload = self._now(), self._load.workload
-        offered, processed = workload.total(now), self._acknowledged() + self._failed
-        behind = max(0.0, now - workload.created(processed)) if processed < offered else 0.0
+        now = self._now()
+        current = now - self._since
+        offered = self._base + self._workload.total(current)
+        processed = self._acknowledged() + self._failed
+        oldest = self._workload.created(max(0, processed - self._base))
+        behind = max(0.0, current - oldest) if processed < offered else 0.0
         self._behind = max(self._behind, behind)
         if self._on_progress:
             self._on_progress(Progress(now, offered, self._sent, self._acknowledged(), self._failed, behind))
@@ -209,7 +261,7 @@ class _Run:
 
     def _result(self) -> ProducerResult:
         acknowledged = self._acknowledged()
-        total = self._load.workload.total(self._load.workload.duration)
+        total = self._base + self._workload.total(self._workload.duration)
         return ProducerResult(
             start=self._start,
             seconds=self._now(),

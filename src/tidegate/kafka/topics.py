@@ -60,21 +60,50 @@ def connection_trouble(bootstrap: str, options: Options = NONE) -> str | None:
     return reasons.get(kafka.KafkaError._SSL, "")
 
 
-def create_topic(bootstrap: str, topic: str, partitions: int, options: Options = NONE) -> int:
-    """Create the topic unless it exists. Returns its number of partitions, which may differ from `partitions`."""
+def create_topic(bootstrap: str, topic: str, partitions: int, options: Options = NONE, config: Options = NONE) -> int:
+    """Create the topic unless it exists. Returns its number of partitions, which may differ from `partitions`.
+
+    `config` are settings of a new topic.
+    """
     if partitions < 1:
         raise InvalidInput(f"topic {topic}: need 1 or more partitions, got {partitions}")
     kafka = load_client()
     admin = _admin(bootstrap, options)
     if (existing := _partitions(admin, bootstrap).get(topic)) is not None:
         return existing
-    results = admin.create_topics([kafka.admin.NewTopic(topic, partitions, 1)], request_timeout=TIMEOUT)
+    results = admin.create_topics(
+        [kafka.admin.NewTopic(topic, partitions, 1, config=dict(config))], request_timeout=TIMEOUT
+    )
     try:
         results[topic].result(TIMEOUT + 1)
     except kafka.KafkaException as error:
         if error.args[0].code() != kafka.KafkaError.TOPIC_ALREADY_EXISTS:
             raise InvalidInput(f"topic {topic!r} at {bootstrap} cannot be created: {error.args[0].str()}") from None
     return _wait_for_topic(admin, bootstrap, topic)
+
+
+def delete_topic(bootstrap: str, topic: str, options: Options = NONE) -> None:
+    """Delete the topic and its records. One that is gone is fine."""
+    kafka = load_client()
+    admin = _admin(bootstrap, options)
+    try:
+        admin.delete_topics([topic], request_timeout=TIMEOUT)[topic].result(TIMEOUT + 1)
+    except kafka.KafkaException as error:
+        if error.args[0].code() != kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
+            raise EnvironmentMissing(f"topic {topic!r} at {bootstrap} is not deleted: {error.args[0].str()}") from None
+
+
+class RecordRemover:
+    """Removes the first records of a topic. It does not wait, and a failure costs disk space only."""
+
+    def __init__(self, bootstrap: str, topic: str, options: Options = NONE) -> None:
+        self._topic, self._admin = topic, _admin(bootstrap, options)
+
+    def remove(self, below: Mapping[int, int]) -> None:
+        """Remove the records below these offsets."""
+        kafka = load_client()
+        ends = [kafka.TopicPartition(self._topic, partition, offset) for partition, offset in below.items()]
+        self._admin.delete_records(ends, request_timeout=TIMEOUT)
 
 
 def topic_partitions(bootstrap: str, topic: str, options: Options = NONE) -> int:

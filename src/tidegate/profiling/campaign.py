@@ -74,14 +74,17 @@ def simulated_testbed(e: Experiment) -> Iterator[Testbed]:
 def spark_testbed(e: Experiment) -> Iterator[Testbed]:
     """A Spark session of its own, whose executors are warm and under their quota."""
     from tidegate.cluster.session import workspace  # noqa: PLC0415, imports Spark
+    from tidegate.deployment.replayed import connector_jars, replayed_feed  # noqa: PLC0415
     from tidegate.deployment.spark import SparkDeployment, spark_host, warm_up  # noqa: PLC0415
 
-    with workspace() as folder, spark_host(e, folder) as host, ExitStack() as deployed:
+    with workspace() as folder, spark_host(e, folder, connector_jars(e)) as host, ExitStack() as deployed:
         warm_up(host, e, bind=True)
 
         def begin(rate: float) -> Testbed:
             deployed.close()
-            deployment = SparkDeployment(host, configured(e, e.maximum * e.cores, rate))
+            expected = configured(e, e.maximum * e.cores, rate)
+            feed = deployed.enter_context(replayed_feed(expected)) if expected.kafka else None
+            deployment = SparkDeployment(host, expected, feed)
             deployed.callback(deployment.close)
             deployment.start()
             testbed = Testbed(deployment, e.maximum, e.trigger, deployment.resume, begin)

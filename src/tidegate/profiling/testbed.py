@@ -70,6 +70,8 @@ class Testbed:
         end = clock.now()
         begin = end - phase.observation if isinstance(phase, Probe) else start
         shown = measurement(self._batches, begin, end, phase.rate)
+        supply = self._deployment.supplied(phase.rate, begin, end)
+        shown = supply.limits(shown) if supply else shown
         return replace(
             shown,
             seconds=end - start,

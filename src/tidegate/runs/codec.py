@@ -95,10 +95,10 @@ def _plain(value: Any) -> Any:
 
 
 def _kafka(value: KafkaSettings) -> dict[str, Any]:
-    """Without secrets. Where there are no options there is no key for them, as in earlier versions."""
+    """Without secrets. Where there are no options or no recording there is no key for them, as in earlier versions."""
     plain = {name: getattr(value, name) for name in _names(KafkaSettings)}
-    options = redacted(plain.pop("options"))
-    return {**plain, "options": options} if options else plain
+    later = {"options": redacted(plain.pop("options")), "recording": plain.pop("recording")}
+    return {**plain, **{name: given for name, given in later.items() if given}}
 
 
 def _built(kind: Any, values: Mapping[str, Any]) -> Any:

@@ -24,6 +24,9 @@ class KafkaSettings:
     patience: float = 60.0
     #: of Kafka's clients, see `kafka.options`; they may have secrets, which `encode` hides
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    #: the records of the topic as a file, with columns of times (`jobs.sample.Sample.name`), which a plan sends again
+    #: into topics of its own; empty for reading the topic as it is filled
+    recording: str = ""
 
     def __post_init__(self) -> None:
         for name, value in (("bootstrap", self.bootstrap), ("topic", self.topic)):

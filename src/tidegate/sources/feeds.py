@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tidegate.planner.estimator.phases import Supply
 from tidegate.sources import streams
 from tidegate.sources.schedule import Schedule
 from tidegate.workloads import Shape
@@ -26,6 +27,22 @@ class Feed(Protocol):
 
     def report(self, report: Mapping[str, Any]) -> None:
         """Process the progress report of a batch."""
+
+
+@runtime_checkable
+class Changeable(Protocol):
+    """A feed whose load can change while the query runs."""
+
+    def offer(self, load: Shape, since: float) -> None:
+        """Offer a load from `since` (epoch seconds) on instead of the current one."""
+
+
+@runtime_checkable
+class Limited(Protocol):
+    """A feed that may be slower than what it is asked for."""
+
+    def supplied(self, rate: float, begin: float, end: float) -> Supply | None:
+        """What it made available between two times in which `rate` was offered; None if it does not know."""
 
 
 @dataclass(slots=True)

@@ -92,5 +92,21 @@ class Measurement:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """What a source made available, records/s, and whether it was able to do what was asked of it."""
+
+    rate: float
+    able: bool
+
+    def limits(self, shown: Measurement) -> Measurement:
+        """The measurement of a query that was offered this.
+
+        >>> Supply(950.0, able=False).limits(Measurement(30.0, 1000.0, 950.0)).offered_rate
+        950.0
+        """
+        return shown if self.able else replace(shown, offered_rate=self.rate, source_able=False)
+
+
 def _credible(value: float | None) -> float | None:
     return value if value is not None and 0 <= value <= MOST else None
