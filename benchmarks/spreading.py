@@ -2,10 +2,11 @@
 
     python benchmarks/spreading.py [--jobs q11 q5] [--rate 36000] [--quota 0.3] [--batches 8] [--json FILE]
 
-A query runs at a constant rate on the embedded cluster, 1 -> 2 -> 4 -> 2 executors, a rescale after some batches. New
-executors start without a quota, as compiling under one would take minutes, and get it with the third batch that they
-are there (`--warm`). Busy shares are those of the task slots: in the third batch, and as means over those after it,
-which are settled. For comparison, the same query is started on 2 and on 4 executors that are there already.
+A query runs at a constant rate on the embedded cluster, 1 -> 2 -> 4 -> 2 executors, a rescale after some batches. With
+each rescale all executors lose their quota, as new ones would compile for minutes under one, and old ones would be the
+only ones that have it; all get it again some batches after they are there (`--warm`). Busy shares are those of the task
+slots: in the third batch, and as means over those with a quota, which are settled. For comparison, the same query is
+started on 2 and on 4 executors that are there already.
 
 Exit code 1 if a task ran again or a batch failed.
 """
@@ -103,6 +104,8 @@ def means(shares: Sequence[dict[str, float]]) -> tuple[float, ...]:
 def measure(watcher: Watcher, executors: int, phases: Phases, *, scale: bool) -> Step:
     e, engine = watcher.deployment.experiment, watcher.deployment.engine
     asked, there, after, longest, reruns = time.time(), 0.0, [], 0.0, None
+    if watcher.deployment.host.quotas:
+        watcher.deployment.host.quotas.lift()
     if scale:
         engine.scale(Decision(executors, "benchmark"))
     for obs, batch, shares in watcher.batches():

@@ -212,9 +212,13 @@ class Quotas:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=10)
+        self.lift()
+        self._enabled.close()
+
+    def lift(self) -> None:
+        """Take the quota off all executors. It applies again to those that are warm, and with `bind_now` to all."""
         for executor in list(self._bound):
             self._release(executor)
-        self._enabled.close()
 
     def _release(self, executor: str) -> None:
         origins = self._origins.pop(executor, {})
