@@ -94,6 +94,34 @@ def test_measurements_are_used_again_for_another_rate(known: Command) -> None:
     assert len(more["probes"]) > len(first["probes"])
 
 
+def test_needs_beyond_the_rate_and_the_files_that_a_plan_leaves(known: Command, tmp_path: Path) -> None:
+    (tmp_path / "day.csv").write_text("time,rate\n" + "".join(f"{60 * k},{20_000 + 500 * k}\n" for k in range(60)))
+    words = ("--rate", "30k", "--trace", "day.csv", "--recovery", "5m", "--outage", "1m", "--price", "0.05")
+    ended = known(*words)
+    assert ended.code == 0
+    assert "peak of day.csv: " in ended.out
+    assert "recovery within 300 s of a failure at " in ended.out
+    assert "autoscaled by hpa-cpu, 1 to " in ended.out
+    assert ended.out.count("a month") >= 4
+    values = json.loads(known(*words, "--output", "json").out)
+    assert values["needs"]["peak"]["plan"]["slots"] > values["slots"]
+    assert values["needs"]["day"]["policy"] == "hpa-cpu"
+    names = {Path(file).name: Path(file) for file in values["files"]}
+    assert set(names) == {"model.json", "profile.csv", "plan.html"}
+    page = names["plan.html"].read_text()
+    assert "static for the peak of day.csv" in page
+    assert "autoscaled by hpa-cpu" in page
+
+
+def test_what_is_wrong_with_needs_is_said_before_anything_runs(plan: Command) -> None:
+    ended = plan("--rate", "30k", "--trace", "nowhere.csv")
+    assert ended.code == 2
+    assert "nowhere.csv" in ended.err
+    assert "warmup" not in ended.err
+    assert plan("--rate", "30k", "--recovery", "0s").code == 2
+    assert plan("--rate", "30k", "--policy", "hpa-cup").code == 2
+
+
 def test_measurements_of_another_model_are_not(known: Command, tmp_path: Path) -> None:
     first = json.loads(known("--rate", "20k", "--output", "json").out)
     (tmp_path / "m.json").write_text(text(replace(MODEL, cost=2e-4)))

@@ -77,6 +77,16 @@ def test_all_needs(e: Experiment, capacity: AveragedCapacity, trace: str) -> Non
     assert json.loads(json.dumps(plain_needs(needs, 0.05), allow_nan=False))["day"]["policy"] == "hpa-cpu"
 
 
+def test_the_highest_rate_that_the_query_may_have_to_grow_to(e: Experiment, trace: str) -> None:
+    assert asked_needs(e).highest(50_000.0) == 50_000.0
+    assert asked_needs(e, trace, slo=20.0).highest(50_000.0) == 60_000.0
+    assert asked_needs(e, trace, slo=20.0).highest(80_000.0) == 80_000.0
+    recovering = asked_needs(e, trace, slo=20.0, recovery="5m", outage="60s")
+    assert recovering.highest(50_000.0) == pytest.approx(60_000 * 308 / 240)
+    # no capacity recovers in less than the outage
+    assert asked_needs(e, recovery="1m", outage="2m").highest(50_000.0) == 50_000.0
+
+
 def test_the_model_is_the_run_at_the_pace_of_the_plan(e: Experiment, capacity: AveragedCapacity) -> None:
     model = planned(e, capacity, asked_needs(e)).model
     assert model is not None

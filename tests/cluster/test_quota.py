@@ -244,6 +244,18 @@ def test_the_group_of_an_executor_that_left_is_removed(root: Path, machine: Mach
     assert (kept.allowance("0", cores=1), kept.allowance("1", cores=1)) == (1.0, 0.25)
 
 
+def test_a_quota_that_was_lifted_applies_again_to_all(root: Path, machine: Machine) -> None:
+    kept = Quotas(Groups(root, 2), APP, quota=0.25, warmup=50)
+    machine.executors, machine.used = {"0": [100], "1": [200]}, {100: 60.0, 200: 0.0}
+    kept.apply()
+    assert (kept.bound("0"), kept.bound("1")) == (True, False)
+    kept.lift()
+    assert kept.groups.names("tidegate-") == []
+    assert kept.allowance("0", cores=1) == 1.0
+    kept.bind_now()
+    assert kept.bound("01")
+
+
 def test_a_process_of_another_user_is_not_moved(root: Path, machine: Machine) -> None:
     kept = Quotas(Groups(root, 1), APP, quota=0.25, warmup=0)
     machine.executors, machine.used = {"0": [100, 101]}, {100: 0.0}

@@ -55,6 +55,21 @@ def test_partitions_that_are_fixed_are_taken_and_bound_the_autoscaler() -> None:
     assert configuration.executors.most == 30
 
 
+def test_state_partitions_are_for_the_highest_rate_if_it_is_more_than_growth() -> None:
+    usual = answer(Wanted(50_000.0, highest=90_000.0), Knowledge(MEASURED, figures())).configuration
+    assert isinstance(usual, SparkConfiguration)
+    # twice the planned slots anyway
+    assert usual.executors.most == 2 * usual.executors.executors
+    answered = answer(Wanted(50_000.0, highest=200_000.0), Knowledge(MEASURED, figures()))
+    high, configuration = answer(Wanted(200_000.0), Knowledge(MEASURED)).plan, answered.configuration
+    assert isinstance(configuration, SparkConfiguration)
+    assert isinstance(high, Plan)
+    assert isinstance(answered.plan, Plan)
+    assert configuration.state is not None
+    assert configuration.executors.executors == answered.plan.slots < high.slots
+    assert configuration.executors.most == high.slots <= configuration.state.partitions
+
+
 def test_a_trial_decides_about_state_partitions() -> None:
     verdict = TrialVerdict(TrialCount(planned=72, testbed=24), "72 partitions instead of 144")
     answered = answer(Wanted(200_000.0), Knowledge(MEASURED, figures()), verdict)

@@ -34,15 +34,21 @@ class Budget:
 
 
 class PlanProgress:
-    """Says what is measured, and how much of the budget is left."""
+    """Says what is measured, and how much of the budget is left. Phases of a simulation take no time worth a line."""
 
-    def __init__(self, budget: Budget) -> None:
-        self._budget = budget
+    def __init__(self, budget: Budget, *, simulated: bool = False) -> None:
+        self._budget, self._simulated = budget, simulated
 
     def phase(self, question: Question, phase: Phase, seconds: float) -> None:
+        if self._simulated:
+            return
         left = units.clock(max(0.0, self._budget.left - seconds))
         load = f"{type(phase).__name__.lower()} at {units.count(phase.rate)}/s"
-        say(f"{question.slots} slots ({question.reason}): {load}, {left} of the budget left")
+        say(f"{_slots(question.slots)} ({question.reason}): {load}, {left} of the budget left")
 
     def probe(self, probe: Probe, run: SearchRun) -> None:
-        say(f"{probe.slots} slots: {run.estimate if probe.rate is not None else probe.failure}")
+        say(f"{_slots(probe.slots)}: {run.estimate if probe.rate is not None else probe.failure}")
+
+
+def _slots(number: int) -> str:
+    return f"{number} slot{'s' * (number != 1)}"

@@ -88,7 +88,7 @@ class PlanRun:
         self._request = request
         self._folder = PlanFolder(request.e, fresh=request.earlier.fresh)
         self._budget = Budget(request.seconds)
-        self._progress = PlanProgress(self._budget)
+        self._progress = PlanProgress(self._budget, simulated=request.e.engine == "sim")
         testbed = campaign.simulated_testbed if request.e.engine == "sim" else campaign.spark_testbed
         self._searcher = Searcher(request.e, SHORT, testbed, self._progress.phase)
         self._omitted: list[str] = []
@@ -194,7 +194,7 @@ class PlanRun:
         self._budget.spend(probe.minutes)
         self._folder.keep_trial(probe)
         rate = probe.failure or f"{probe.rate:,.0f} records/s"
-        say(f"{probe.slots} slots with {probe.partitions} partitions: {rate}")
+        say(f"trial of {probe.partitions} partitions with {probe.slots} slots: {rate}")
 
     def _trial(self, exploration: Exploration, answered: Answer) -> PartitionTrial | str:
         """Or why there is none."""
