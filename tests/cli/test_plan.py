@@ -56,9 +56,15 @@ def plan(tidegate: Command, tmp_path: Path) -> Command:
 
 
 @pytest.fixture
-def known(tidegate: Command, tmp_path: Path, measured: Callable[[BatchModel], Path]) -> Command:
+def known(
+    tidegate: Command,
+    tmp_path: Path,
+    measured: Callable[[BatchModel], Path],
+    capsys: pytest.CaptureFixture[str],
+) -> Command:
     """Like `plan`, and measured already."""
     shutil.copytree(measured(MODEL), tmp_path, dirs_exist_ok=True)
+    capsys.readouterr()
     return lambda *words: tidegate(*PLAIN_WORDS, *words)
 
 
@@ -147,17 +153,23 @@ def keyed(tidegate: Command, tmp_path: Path) -> Command:
 
 
 @pytest.fixture
-def known_keyed(tidegate: Command, tmp_path: Path, measured: Callable[[BatchModel], Path]) -> Command:
+def known_keyed(
+    tidegate: Command,
+    tmp_path: Path,
+    measured: Callable[[BatchModel], Path],
+    capsys: pytest.CaptureFixture[str],
+) -> Command:
     shutil.copytree(measured(KEYED), tmp_path, dirs_exist_ok=True)
+    capsys.readouterr()
     return lambda *words: tidegate(*KEYED_WORDS, *words)
 
 
 def test_figures_of_the_largest_run_are_kept_for_another_rate(known_keyed: Command, tmp_path: Path) -> None:
-    first = json.loads(known_keyed("--rate", "25k", "--no-trial", "--output", "json").out)["configuration"]
     (file,) = (tmp_path / ".tidegate" / "plan").glob("*/figures.json")
     assert json.loads(file.read_text())["slots"] == 4
     second = json.loads(known_keyed("--rate", "40k", "--output", "json").out)["configuration"]
-    assert second["executors"] > first["executors"]
+    # about 8,300/s each
+    assert 5 <= second["executors"] <= 6
     assert second["state_partitions"] >= second["most_executors"] == 2 * second["executors"]
     assert f"spark.sql.shuffle.partitions={second['state_partitions']}" in second["submit"]
     file.write_text(json.dumps({"slots": 4, "memory": 512, "figures": None, "reason": "the run was too short"}))
@@ -172,29 +184,30 @@ def test_figures_of_the_largest_run_are_kept_for_another_rate(known_keyed: Comma
 
 
 def test_a_latency_that_is_wanted_shortens_the_trigger(known_keyed: Command) -> None:
-    usual = json.loads(known_keyed("--rate", "40k", "--no-trial", "--output", "json").out)["configuration"]
     short = json.loads(known_keyed("--rate", "40k", "--slo", "6s", "--output", "json").out)["configuration"]
-    assert usual["latency"] > 6.0 >= short["latency"]
-    assert short["trigger"] < usual["trigger"]
+    assert short["latency"] <= 6.0
+    assert short["trigger"] < 4.0
     assert short["attach"].endswith("slo=6.0)")
 
 
-def test_state_partitions_are_tried_where_time_is_left(keyed: Command) -> None:
+def test_state_partitions_are_tried_where_there_is_time(keyed: Command) -> None:
     ended = keyed("--rate", "40k")
     assert ended.code == 0
     assert "trial of " in ended.err
     assert "trial on the testbed: " in ended.out
     again = keyed("--rate", "40k", "--output", "json")
     assert "trial of " not in again.err
-    assert "partitions" in json.loads(again.out)["trial"]["reason"]
+    values = json.loads(again.out)
+    assert "partitions" in values["trial"]["reason"]
+    # of 70 minutes, three searches of 75 + 360 s are not the exploration's
+    assert sum(probe["minutes"] for probe in values["probes"]) < 70 - 21.7
     assert json.loads(keyed("--rate", "40k", "--no-trial", "--output", "json").out)["trial"] is None
 
 
-def test_time_is_reserved_for_a_trial_that_is_asked_for(keyed: Command) -> None:
-    ended = keyed("--rate", "40k", "--trial", "--output", "json")
+def test_a_trial_that_is_asked_for_is_made_with_measurements_that_are_there(known_keyed: Command) -> None:
+    ended = known_keyed("--rate", "40k", "--trial")
     assert "trial of " in ended.err
-    # of 70 minutes, three searches of 75 + 360 s are not the exploration's
-    assert sum(probe["minutes"] for probe in json.loads(ended.out)["probes"]) < 70 - 21.7
+    assert "trial on the testbed: " in ended.out
 
 
 def test_a_trial_that_cannot_be_made_says_why(known: Command, keyed: Command) -> None:
@@ -215,12 +228,11 @@ def test_a_validation_run_is_shown_learnt_from_and_kept(known_keyed: Command, tm
     values = json.loads(again.out)
     assert [v["measurement"]["slots"] for v in values["validations"]] == [8]
     assert max(probe["slots"] for probe in values["probes"]) == 4
-    fresh = json.loads(known_keyed("--rate", "100k", "--fresh", "--budget", "20m", "--output", "json").out)
+    fresh = json.loads(known_keyed("--rate", "100k", "--fresh", "--budget", "8m", "--output", "json").out)
     assert fresh["validations"] == []
 
 
 def test_a_hot_key_is_a_sentence_about_what_to_change(known_keyed: Command, tmp_path: Path) -> None:
-    assert known_keyed("--rate", "40k", "--no-trial").code == 0
     (file,) = (tmp_path / ".tidegate" / "plan").glob("*/figures.json")
     stored = json.loads(file.read_text())
     # a key with half of the records: its task takes 25 µs of each, and a batch has 3.4 of 4 s for them
@@ -230,9 +242,6 @@ def test_a_hot_key_is_a_sentence_about_what_to_change(known_keyed: Command, tmp_
     assert ended.code == 0
     assert "no plan: no number of slots does more than 3" in ended.out
     assert "divide the key" in ended.out
-    values = json.loads(known_keyed("--rate", "40k", "--output", "json").out)
-    assert not values["planned"]
-    assert "divide the key" in values["reason"]
 
 
 def test_a_testbed_of_one_slot_supports_one_slot(tidegate: Command, tmp_path: Path) -> None:

@@ -47,12 +47,10 @@ def test_options_of_the_policy_count() -> None:
 
 def test_a_policy_that_takes_a_profile_has_that_of_the_plan() -> None:
     profile = text([ProfilePoint(n, 10_000.0 * n, 8.0, saturated=True) for n in (1, 2, 8)])
-    # forecasts take most of the time, so the day is a short one
-    short = replace(DAY, load=replace(LOAD, duration=900, period=900), policy="phoebe")
-    day = autoscaled_day(MODEL, PACE, replace(short, profile=profile))
+    day = autoscaled_day(MODEL, PACE, replace(DAY, policy="phoebe", profile=profile))
     assert day.policy == "phoebe"
     # without a profile it knows no capacity, and keeps the executors of the start
-    assert day.scaled.mean != autoscaled_day(MODEL, PACE, short).scaled.mean
+    assert day.scaled.mean != autoscaled_day(MODEL, PACE, replace(DAY, policy="phoebe")).scaled.mean
 
 
 def test_what_cannot_be_simulated() -> None:
