@@ -17,7 +17,7 @@ def test_a_missing_broker_is_an_error_after_the_wait() -> None:
 def test_the_wait_is_reported_from_time_to_time() -> None:
     nowhere, messages = f"127.0.0.1:{free_port()}", list[str]()
     with pytest.raises(EnvironmentMissing):
-        wait_for_broker(nowhere, patience=3.0, say=messages.append)
+        wait_for_broker(nowhere, patience=1.5, say=messages.append)
     assert len(messages) == 1  # after the first attempt; the next message would come ten seconds later
     assert messages[0].startswith(f"waiting for the Kafka broker at {nowhere}")
 

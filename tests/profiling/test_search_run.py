@@ -33,7 +33,7 @@ def searcher(folder: Path, model: BatchModel) -> Searcher:
     return Searcher(e, SHORT, simulated_testbed)
 
 
-@pytest.mark.parametrize("minutes", [4.0, 10.0])
+@pytest.mark.parametrize("minutes", [5.0, 10.0])
 def test_a_search_shows_what_records_and_tasks_cost(tmp_path: Path, minutes: float) -> None:
     search = searcher(tmp_path, MODEL)
     settings = search.within(OPENING + 60 * minutes, wanted=60 * minutes)
@@ -117,7 +117,7 @@ def test_a_search_fits_the_time_there_is(tmp_path: Path) -> None:
     # 40 % of 600 s
     assert search.within(OPENING + 239.0) is None
     shown = [
-        search.within(OPENING + s, wanted) for s, wanted in ((240.0, 0.0), (500.0, 0.0), (500.0, 400.0), (500.0, 9e9))
+        search.within(OPENING + s, wanted) for s, wanted in ((300.0, 0.0), (500.0, 0.0), (500.0, 400.0), (500.0, 9e9))
     ]
-    assert [settings.budget for settings in shown if settings] == [240.0, 240.0, 400.0, 500.0]
-    assert search.short_seconds == OPENING + 240.0
+    assert [settings.budget for settings in shown if settings] == [300.0, 300.0, 400.0, 500.0]
+    assert search.short_seconds == OPENING + 300.0

@@ -38,12 +38,15 @@ def lines(done: PlanDone) -> Iterator[str]:
 
 
 def further_run(done: PlanDone) -> Narrowing | None:
-    """The run that would narrow the answer most, if one would; not with slots with which every search has failed."""
+    """The run that would narrow the answer most, if one would: with the fewest slots of the testbed, the most, or half
+    of these, but none with which every search failed.
+    """
     exploration, answered = done.exploration, done.answer
     measured = {m.slots for m in exploration.measurements}
     failed = {probe.slots for probe in exploration.probes} - measured
     allowed = [slots for slots in exploration.space.slots if slots not in failed]
-    further = best_run(answered.capacity, allowed, answered.wanted.rate)
+    candidates = {allowed[0], allowed[len(allowed) // 2], allowed[-1]}
+    further = best_run(answered.capacity, sorted(candidates), answered.wanted.rate)
     return further if further.worthwhile else None
 
 

@@ -26,7 +26,7 @@ CHALLENGE = 1.5
 OPENING = 75.0
 #: least share of a search's own budget with which it is begun: most of such searches find a rate, shorter ones hardly
 #: ever (docs/planning.md)
-SENSIBLE = 0.4
+SENSIBLE = 0.5
 #: share of it with which almost every search finds a rate: what one gets whose result is compared with others
 ENOUGH = 0.6
 #: what an ending means for who reads it
