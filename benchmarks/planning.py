@@ -36,7 +36,8 @@ from tidegate.profiling.search_run import Searcher, SearchRun, configured
 TRAINED, PREDICTED = (1, 2, 3), 4
 #: seconds of a run, and of those the ones that are measured: of the one that must hold, and of the overload after it
 HELD, OVERLOADED = (300.0, 270.0), (120.0, 90.0)
-#: windows of their warm-up
+#: of the search with the executors that were predicted, and windows of the warm-up of a run
+FRESH = 440.0
 WINDOWS = 5
 OVERLOAD, ALLOWED = 1.3, 0.15
 Json = dict[str, Any]
@@ -127,7 +128,7 @@ def plan(e: Experiment, budget: float, folder: Path) -> bool:
     settings, steps = SHORT.for_trigger(e.trigger), Steps(folder / f"{e.job}.json")
     trained = steps.run("trained", lambda: searched(e, TRAINED, budget))["probes"]
     prediction = steps.run("predicted", lambda: predicted(e, trained))
-    fresh = steps.run("fresh", lambda: searched(e, (PREDICTED,), 1.5 * settings.budget / 60))["probes"][0]
+    fresh = steps.run("fresh", lambda: searched(e, (PREDICTED,), FRESH / 60))["probes"][0]
     largest = [probe for probe in trained if probe["slots"] == max(TRAINED) and probe["rate"]]
     rate = min(probe["low"] for probe in largest)
     run = steps.run("held", lambda: held(e, rate, settings))
