@@ -76,6 +76,7 @@ def test_who_has_no_password_is_told_why(guarded: Broker, certificate: Path) -> 
         wait_for_broker(guarded.address, 1.0)
 
 
+@pytest.mark.proof
 def test_a_run_through_tls_and_sasl_leaves_no_password_behind(
     guarded: Broker, certificate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

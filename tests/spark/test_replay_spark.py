@@ -99,6 +99,7 @@ def test_a_query_reads_a_recorded_topic_at_a_rate_that_changes(
     eventually(lambda: topics(broker) == names)
 
 
+@pytest.mark.proof
 def test_a_testbed_of_a_recorded_topic(broker: Broker, ads: str, tmp_path: Path, eventually: Eventually) -> None:
     e, names = experiment(broker, ads, tmp_path), topics(broker)
     with spark_testbed(e) as testbed:

@@ -134,7 +134,7 @@ def shortest(settings: SearchSettings) -> float:
     """Seconds of the shortest search that is begun, its start included.
 
     >>> shortest(SearchSettings(budget=600.0)), shortest(SearchSettings(budget=300.0))  # a warm-up and a probe: 165 s
-    (315.0, 240.0)
+    (375.0, 240.0)
     """
     return OPENING + max(settings.least_seconds, SENSIBLE * settings.budget)
 
