@@ -56,15 +56,22 @@ def plan(tidegate: Command, tmp_path: Path) -> Command:
 
 
 @pytest.fixture
-def known(
-    tidegate: Command,
-    tmp_path: Path,
-    measured: Callable[[BatchModel], Path],
-    capsys: pytest.CaptureFixture[str],
-) -> Command:
+def copied(
+    tmp_path: Path, measured: Callable[[BatchModel], Path], capsys: pytest.CaptureFixture[str]
+) -> Callable[[BatchModel], None]:
+    """Put the measurements of a model into the folder of the test."""
+
+    def copy(model: BatchModel) -> None:
+        shutil.copytree(measured(model), tmp_path, dirs_exist_ok=True)
+        capsys.readouterr()  # what the first test of a model printed while it was measured
+
+    return copy
+
+
+@pytest.fixture
+def known(tidegate: Command, copied: Callable[[BatchModel], None]) -> Command:
     """Like `plan`, and measured already."""
-    shutil.copytree(measured(MODEL), tmp_path, dirs_exist_ok=True)
-    capsys.readouterr()
+    copied(MODEL)
     return lambda *words: tidegate(*PLAIN_WORDS, *words)
 
 
@@ -153,14 +160,8 @@ def keyed(tidegate: Command, tmp_path: Path) -> Command:
 
 
 @pytest.fixture
-def known_keyed(
-    tidegate: Command,
-    tmp_path: Path,
-    measured: Callable[[BatchModel], Path],
-    capsys: pytest.CaptureFixture[str],
-) -> Command:
-    shutil.copytree(measured(KEYED), tmp_path, dirs_exist_ok=True)
-    capsys.readouterr()
+def known_keyed(tidegate: Command, copied: Callable[[BatchModel], None]) -> Command:
+    copied(KEYED)
     return lambda *words: tidegate(*KEYED_WORDS, *words)
 
 

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from tidegate.planner.spark_configuration.requirement import Requirement
 from tidegate.planner.spark_configuration.run_figures import RunFigures, StageFigures
 from tidegate.planner.spark_configuration.skew import Skew
 from tidegate.planner.tasks import Tasks
-from tidegate.report.plan import Conditions, CostRow, PlanPage, Spread, render, write_plan
+from tidegate.report.plan import Conditions, CostRow, PlanPage, Spread, render
 from tidegate.report.plan.charts import chart, law_looks, legend, measured_text
 from tidegate.report.plan.curve import Point, curve
 from tidegate.report.plan.facts import explanation, facts, figures, headline
@@ -388,12 +387,6 @@ def test_a_tooltip_is_on_the_median_and_names_measurements() -> None:
 def test_laws_have_looks_that_differ() -> None:
     looks = law_looks(shown().capacity)
     assert len(looks) == len({law.name for law in LAWS}) == len(set(looks.values()))
-
-
-def test_it_is_written_with_its_folders(tmp_path: Path) -> None:
-    file = write_plan(tmp_path / "a" / "plan.html", shown())
-    assert file == tmp_path / "a" / "plan.html"
-    assert file.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
 def test_the_largest_number_of_slots_with_a_plan_is_among_the_numbers() -> None:

@@ -63,7 +63,7 @@ def plan(
     ] = 0,
     trial: Annotated[
         bool | None,
-        typer.Option("--trial/--no-trial", help="try the planned state partitions; by default if time is left"),
+        typer.Option("--trial/--no-trial", help="try the planned state partitions; by default if there is time"),
     ] = None,
     more: Annotated[bool, typer.Option("--more", help="measure further, where measurements are there already")] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="measure again what was measured before")] = False,
@@ -103,8 +103,9 @@ def plan(
         partitions=partitions, cores=cores, memory=max(heaps), quota=quota,
         policy="static", maximum=validated or max(executors), duration=3600.0, period=1.0, price=price,
     )  # fmt: skip
-    asked = asked_needs(e, trace, _checked_slo(slo), recovery, outage, price, policy, option)
-    wanted = Wanted(target, cores, partitions or None, _checked_slo(slo), asked.highest(target))
+    latency = _checked_slo(slo)
+    asked = asked_needs(e, trace, latency, recovery, outage, price, policy, option)
+    wanted = Wanted(target, cores, partitions or None, latency, asked.highest(target))
     request = PlanRequest(
         e, wanted, tuple(executors), tuple(heaps),
         _checked_budget(e, budget), Extra(validated, trial), Earlier(more, fresh),

@@ -28,7 +28,7 @@ def lines(done: PlanDone) -> Iterator[str]:
     yield f"{done.request.e.job}: what is sustained, on {exploration.minutes:.0f} minutes of the testbed"
     for slots in sorted({m.slots for m in answered.capacity.measurements}):
         rates = [units.count(m.rate) for m in answered.capacity.measurements if m.slots == slots]
-        yield f"  {slots:>4} slots  {', '.join(rates)} records/s"
+        yield f"  {_slots(slots):>11}  {', '.join(rates)} records/s"
     yield from _limits(done)
     laws = [f"{law.law} {units.share(law.weight)}" for law in answered.capacity.weights if law.weight >= NAMED]
     yield f"laws: {', '.join(laws)}"
